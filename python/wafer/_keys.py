@@ -55,8 +55,8 @@ class DeviceKeys(TypedDict, total=False):
     off. The default is that of WARP's emulator.
     """
     gc_background_max_valid: float
-    """Background GC collects its victim only if at most this share of it is valid ("lazy"). The default is
-    that of WARP's emulator.
+    """Background GC collects its victim only if at most this share of it is valid ("lazy"), and never a full
+    one. The default is that of WARP's emulator.
     """
     gc_forced_free: float
     """Forced GC runs while free reclaim units are at most this share of all, rounded down, and always while

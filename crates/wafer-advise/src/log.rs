@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use wafer_config::ResolvedDevice;
 use wafer_device::Geometry;
-use wafer_interface::{Batch, Command, Op, Placement};
+use wafer_interface::{Batch, Command, LBA_BYTES, Op, Placement};
 use wafer_lab::source::{Built, SourceTarget, Workload};
 use wafer_lab::{LabError, TraceFile, TraceSource};
 use wafer_trace::PlacementRules;
@@ -270,19 +270,25 @@ fn pull(
     loop {
         batch.clear();
         let _ = built.stream.next(&mut batch, 4096);
-        if batch.is_empty() || written >= volume {
+        if batch.is_empty() {
             return Ok(false);
         }
         if cancel.load(Ordering::Relaxed) {
             return Err(LabError::Cancelled);
         }
         let changes = |c: &Command| matches!(c.op, Op::Write | Op::Deallocate) && c.blocks > 0;
-        for command in batch.commands.iter().copied().filter(changes) {
+        for mut command in batch.commands.iter().copied().filter(changes) {
             if command.op == Op::Write {
+                // As in a run: the last write ends at the volume.
+                let over = (written + command.bytes()).saturating_sub(volume);
+                command.blocks -= (over / LBA_BYTES) as u32;
                 written += command.bytes();
             }
-            if !keep(command) {
+            if command.blocks > 0 && !keep(command) {
                 return Ok(true);
+            }
+            if written >= volume {
+                return Ok(false);
             }
         }
     }

@@ -72,6 +72,18 @@ fn advice_on(file: &tempfile::NamedTempFile, set: &[&str], handles: u16) -> Advi
     advise(&device(), &workload, Some(&traces), &options, &never, &|_| {}).unwrap()
 }
 
+#[test]
+fn a_volume_is_written_to_the_byte() {
+    let text = "[b]\nrw=write\nbs=64k\nsize=100%\n".to_owned();
+    let workload = Workload::new(wafer_lab::FioSource { path: "b.fio".into(), text });
+    for volume in [68 << 20, (100 << 20) + 4096] {
+        let options = AdviseOptions { handles: 2, volume: Some(volume), ..Default::default() };
+        let never = AtomicBool::new(false);
+        let advice = advise(&device(), &workload, None, &options, &never, &|_| {}).unwrap();
+        assert_eq!(advice.write_bytes, volume);
+    }
+}
+
 fn of_kind(advice: &Advice, kind: SchemeKind) -> f64 {
     advice.schemes.iter().filter(|w| w.kind == kind).map(|w| w.waf).fold(f64::INFINITY, f64::min)
 }

@@ -170,6 +170,25 @@ fn a_failed_or_refused_run_leaves_nothing() {
 }
 
 #[test]
+fn outputs_that_cannot_be_are_refused_before_the_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    std::fs::write(here("file"), "").unwrap();
+    std::fs::create_dir(here("records")).unwrap();
+    let refused = |output: Output, text: &str| {
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(error.contains(text) && error.lines().count() == 1, "{error}");
+        assert_eq!(output.status.code(), Some(2));
+    };
+    refused(good(&["--json", &here("records"), "--name", "../out"]), "`../out`");
+    refused(good(&["--time", "--json", "-", "--fio-json", "-"]), "stdout has the JSON");
+    let advise = ["advise", "--fio", JOB, "--device", DEVICE, "--volume", "2x", "--out"];
+    refused(wafer(&[&advise[..], &[&here("file")]].concat()), "--out");
+    assert_eq!(names(folder.path()), ["file", "records"]);
+    assert!(names(&folder.path().join("records")).is_empty());
+}
+
+#[test]
 fn a_reader_that_goes_away_is_no_failure() {
     let mut child = Command::new(env!("CARGO_BIN_EXE_wafer"))
         .args(["man", "run"])

@@ -6,8 +6,8 @@ use wafer_interface::{Batch, Command, Op};
 use wafer_random::{Purpose, Rng};
 
 use super::depth::Depth;
-use wafer_fio::job::{DIRECTIONS, JobSpec, READ, RateProcess, TRIM, WRITE};
-use wafer_fio::{Flows, JobStream, WorkloadError};
+use wafer_fio::job::{JobSpec, READ, TRIM, WRITE};
+use wafer_fio::{Flows, JobStream, Rates, WorkloadError};
 
 /// Commands generated at once.
 const AHEAD: usize = 256;
@@ -28,7 +28,6 @@ pub(crate) struct RunningJob {
     ticket: u64,
     /// First ticket of the results, once `latency_target` has found the depth.
     settled_ticket: u64,
-    start: u64,
     last: u64,
     /// When the last command completed.
     completed: u64,
@@ -37,11 +36,7 @@ pub(crate) struct RunningJob {
     thinks: bool,
     /// Its flow holds it back.
     is_held: bool,
-    /// Bytes and commands submitted, by direction.
-    issued: [(u64, u64); DIRECTIONS],
-    /// When a Poisson process lets the next command of a direction go.
-    arrival: [u64; DIRECTIONS],
-    random: Rng,
+    rates: Rates,
     ended: bool,
 }
 
@@ -63,6 +58,7 @@ impl RunningJob {
             start.saturating_add(nanoseconds(spec.ramp_time)).saturating_add(nanoseconds(runtime))
         });
         let depth = Depth::new(spec, start.saturating_add(nanoseconds(spec.ramp_time)));
+        let random = Rng::new(spec.seed.unwrap_or(seed), number, Purpose::Arrival, 0);
         Ok(RunningJob {
             number: number as usize,
             stream: JobStream::new(spec, seed, number)?,
@@ -73,16 +69,13 @@ impl RunningJob {
             depth,
             ticket: first_ticket,
             settled_ticket,
-            start,
             last: start,
             completed: start,
             deadline,
             until_think: spec.thinktime_blocks.max(1),
             thinks: false,
             is_held: false,
-            issued: Default::default(),
-            arrival: [start; DIRECTIONS],
-            random: Rng::new(spec.seed.unwrap_or(seed), number, Purpose::Arrival, 0),
+            rates: Rates::new(spec, start, 1_000_000_000, Some(random)),
             ended: false,
             spec: spec.clone(),
         })
@@ -151,8 +144,14 @@ impl RunningJob {
             if self.is_held {
                 break;
             }
-            // Before the last is submitted: each of them names a later one.
-            if self.at + LATER >= self.ready.len() {
+            let from = self.begin(free.max(flows.time(at)));
+            if self.rates.chooses() && self.at == self.ready.len() {
+                let Self { stream, rates, .. } = self;
+                self.ready.clear();
+                self.at = 0;
+                self.ready.extend(stream.next_as(|direction| rates.choose(direction, from)));
+            } else if !self.rates.chooses() && self.at + LATER >= self.ready.len() {
+                // Before the last is submitted: each of them names a later one.
                 self.ready.drain(..self.at);
                 self.at = 0;
                 self.stream.fill(&mut self.ready, AHEAD);
@@ -161,7 +160,7 @@ impl RunningJob {
                 self.ended = true;
                 break;
             };
-            let time = self.time_of(&command, free.max(flows.time(at)));
+            let time = self.time_of(&command, from);
             if time >= self.deadline {
                 self.ended = true;
                 break;
@@ -180,57 +179,37 @@ impl RunningJob {
         }
     }
 
-    /// Returns when a command goes that has a place in the queue from `free` on.
-    fn time_of(&mut self, command: &Command, free: u64) -> u64 {
+    /// Returns when the next command may go that has a place in the queue from `free` on, without its rate.
+    fn begin(&self, free: u64) -> u64 {
         let mut time = free.max(self.last);
         if self.depth.found().is_some() {
             // The place was free, but the depth was less.
             time = time.max(self.completed);
         }
-        if std::mem::take(&mut self.thinks) {
+        if self.thinks {
             time = time
                 .max(self.completed)
                 .saturating_add(self.spec.thinktime_us.saturating_mul(1000));
         }
+        time
+    }
+
+    /// Returns when a command goes that may go from `begin` on.
+    fn time_of(&mut self, command: &Command, begin: u64) -> u64 {
+        self.thinks = false;
         let direction = match command.op {
             Op::Read => READ,
             Op::Write => WRITE,
             Op::Deallocate => TRIM,
-            Op::Flush | Op::Update => return time,
+            Op::Flush | Op::Update => return begin,
         };
-        time = time.max(self.due(direction));
-        let issued = &mut self.issued[direction];
-        *issued = (issued.0 + command.bytes(), issued.1 + 1);
+        let time = begin.max(self.rates.due(direction));
+        self.rates.issued(direction, command.bytes());
         self.until_think -= 1;
         if self.until_think == 0 {
             self.until_think = self.spec.thinktime_blocks.max(1);
             self.thinks = self.spec.thinktime_us > 0;
         }
         time
-    }
-
-    /// Returns when the rates let the next command of a direction go. As in fio a steady rate counts from the start
-    /// of the job, so a job that has fallen behind catches up.
-    fn due(&mut self, direction: usize) -> u64 {
-        let (bytes, commands) = self.issued[direction];
-        let steady = |count: u64, rate: Option<u64>| {
-            let time = u128::from(count) * 1_000_000_000 / u128::from(rate?);
-            Some(self.start.saturating_add(u64::try_from(time).unwrap_or(u64::MAX)))
-        };
-        let rate_iops = self.spec.rate_iops[direction].filter(|rate| *rate > 0);
-        let by_bytes = steady(bytes, self.spec.rate[direction].filter(|rate| *rate > 0));
-        let by_commands = match (self.spec.rate_process, rate_iops) {
-            (RateProcess::Linear, rate) => steady(commands, rate),
-            (RateProcess::Poisson, None) => None,
-            (RateProcess::Poisson, Some(rate)) => {
-                // 53 random bits: the logarithm is finite.
-                let draw = ((self.random.next64() >> 11) + 1) as f64 / (1u64 << 53) as f64;
-                let wait = -libm::log(draw) / rate as f64;
-                let arrival = &mut self.arrival[direction];
-                *arrival = arrival.saturating_add(nanoseconds(wait));
-                Some(*arrival)
-            }
-        };
-        by_bytes.unwrap_or(0).max(by_commands.unwrap_or(0))
     }
 }

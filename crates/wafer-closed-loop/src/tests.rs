@@ -1,9 +1,10 @@
-use wafer_interface::Command;
+use wafer_interface::{Command, Op};
 
 use super::*;
 use wafer_fio::flow::Flow;
 use wafer_fio::job::{
-    DIRECTIONS, Direction, LatencyTarget, Measure, Order, RateProcess, SteadyState, WRITE,
+    BlockSize, DIRECTIONS, Direction, LatencyTarget, Measure, Order, RateProcess, SteadyState,
+    WRITE,
 };
 
 /// A drive that takes `latency` for every command, all at once; returns the times of submission.
@@ -51,6 +52,50 @@ fn the_commands_are_those_of_the_job() {
     let mut jobs = ClosedLoop::new(vec![spec], 7, false).unwrap();
     let commands: Vec<Command> = drive(&mut jobs, 10).into_iter().map(|(_, _, c)| c).collect();
     assert_eq!(commands, plain);
+}
+
+/// As fio 3.33 does in two seconds: a direction that is ahead of its rate gives way to the other.
+#[test]
+fn rates_of_mixed_jobs_are_fios() {
+    let mixed = JobSpec {
+        iodepth: 4,
+        random_map: false,
+        time_based: true,
+        runtime: Some(2.0),
+        ..JobSpec::synthetic("m", Direction::ReadWrite, Order::Random, 1 << 30, 4096)
+    };
+    let counts = |change: &dyn Fn(&mut JobSpec)| {
+        let mut spec = mixed.clone();
+        change(&mut spec);
+        let mut jobs = ClosedLoop::new(vec![spec], 1, false).unwrap();
+        let all = drive(&mut jobs, 10_000);
+        let reads = all.iter().filter(|(_, _, c)| c.op == Op::Read).count();
+        (reads, all.len() - reads)
+    };
+    let iops = |read, write| [Some(read), Some(write), None];
+    let near = |(reads, writes): (usize, usize), read: usize, write: usize| {
+        assert!(reads.abs_diff(read) <= 4 && writes.abs_diff(write) <= 4, "{reads} {writes}");
+    };
+    near(counts(&|job| job.rate_iops = iops(1000, 500)), 2000, 1000);
+    near(counts(&|job| (job.rate_iops, job.read_percent) = (iops(2000, 2000), 70)), 4000, 4000);
+    near(counts(&|job| job.rate = iops(4 << 20, 8 << 20)), 2048, 4096);
+    let (reads, writes) = counts(&|job| job.rate_iops = [None, Some(500), None]);
+    assert!(writes.abs_diff(1000) <= 4 && reads > 100_000, "{reads} {writes}");
+    // `rate_iops` counts the bytes of the smallest block, but for a split.
+    let of_sizes = |size: BlockSize| {
+        counts(&|job| {
+            (job.direction, job.rate_iops) = (Direction::Write, iops(200, 200));
+            job.block_size = [size.clone(), size.clone(), size.clone()];
+        })
+    };
+    let (_, writes) = of_sizes(BlockSize::Range { min: 4096, max: 65_536 });
+    assert!((40..60).contains(&writes), "{writes}");
+    near(of_sizes(BlockSize::Split(vec![(4096, 50.0), (65_536, 50.0)])), 0, 400);
+    let (_, writes) = counts(&|job| {
+        (job.direction, job.rate_process) = (Direction::Write, RateProcess::Poisson);
+        job.rate = iops(0, 800 << 10);
+    });
+    assert!(writes != 400 && (330..470).contains(&writes), "{writes}");
 }
 
 #[test]

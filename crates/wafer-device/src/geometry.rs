@@ -123,7 +123,10 @@ impl Geometry {
             isolation,
             forced_share: config.gc.forced_free,
             background_share: config.gc.background_free,
-            background_max_valid: (config.gc.background_max_valid * f64::from(pages_per_ru)) as u32,
+            // To collect a full one gains nothing, however often it is done.
+            background_max_valid: ((config.gc.background_max_valid * f64::from(pages_per_ru))
+                as u32)
+                .min(pages_per_ru - 1),
             namespaces,
             namespace_handles,
             segment_pages: (pages_per_ru / SEGMENTS_PER_RU).max(1),

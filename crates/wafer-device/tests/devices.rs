@@ -10,7 +10,7 @@ pub(crate) const PAGES: u64 = 16;
 /// Logical reclaim units.
 pub(crate) const RUS: u64 = 40;
 /// Logical blocks of a page and of the device.
-const BLOCKS: u64 = PAGE / 512;
+pub(crate) const BLOCKS: u64 = PAGE / 512;
 const CAPACITY: u64 = RUS * PAGES * BLOCKS;
 
 /// Every policy with every place for relocated data.

@@ -1,5 +1,6 @@
 //! Tests of the device through its public interface.
 
+mod background;
 mod devices;
 mod firmware;
 mod fuzz;

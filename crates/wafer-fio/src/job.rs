@@ -58,6 +58,8 @@ pub struct JobSpec {
     pub offset: u64,
     /// Bytes of the job's region (`size`, `filesize`), resolved; at least one block.
     pub size: u64,
+    /// Bytes of the namespace: sequential commands with gaps between them wrap there, not at the end of the region.
+    pub namespace_bytes: u64,
     /// Bytes the job transfers per loop (`io_size`; default `size`), resolved.
     pub io_size: u64,
     /// `number_ios`: end after this many commands.
@@ -92,7 +94,7 @@ pub struct JobSpec {
     pub rate: [Option<u64>; DIRECTIONS],
     /// `rate_iops` per direction, commands per model second.
     pub rate_iops: [Option<u64>; DIRECTIONS],
-    /// `rate_process`: how the commands of `rate_iops` are spread over time.
+    /// `rate_process`: how the commands of `rate` and `rate_iops` are spread over time.
     pub rate_process: RateProcess,
     /// `thinktime`, model microseconds of pause after `thinktime_blocks` commands.
     pub thinktime_us: u64,
@@ -268,6 +270,17 @@ pub enum BlockSize {
     },
     /// `bssplit=4k/60:64k/40`: size and percent; the percents add up to 100.
     Split(Vec<(u64, f64)>),
+}
+
+impl BlockSize {
+    /// Returns the smallest size.
+    pub fn smallest(&self) -> u64 {
+        match self {
+            BlockSize::Fixed(size) => *size,
+            BlockSize::Range { min, .. } => *min,
+            BlockSize::Split(split) => split.iter().map(|(size, _)| *size).min().unwrap_or(0),
+        }
+    }
 }
 
 /// `random_distribution`.

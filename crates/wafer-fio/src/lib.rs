@@ -33,6 +33,7 @@ pub mod flow;
 pub mod job;
 mod job_stream;
 mod mixer;
+mod rate;
 mod synthetic;
 
 pub use error::WorkloadError;
@@ -40,3 +41,4 @@ pub use flow::Flows;
 pub use job::{Exit, JobSpec, LatencyTarget, Measure, SteadyState};
 pub use job_stream::JobStream;
 pub use mixer::{Mixer, MixerOptions, Pace, PaceTable, prepare};
+pub use rate::Rates;

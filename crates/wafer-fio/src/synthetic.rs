@@ -32,6 +32,7 @@ impl JobSpec {
             block_align: [block; DIRECTIONS],
             offset: 0,
             size,
+            namespace_bytes: size,
             io_size: size,
             number_ios: None,
             loops: 1,
@@ -72,7 +73,7 @@ impl JobSpec {
 
     /// Returns the same job over another part of a namespace.
     pub fn on(self, namespace: u8, offset: u64) -> JobSpec {
-        JobSpec { namespace, offset, ..self }
+        JobSpec { namespace, offset, namespace_bytes: offset + self.size, ..self }
     }
 
     /// Returns the same job with one placement identifier.

@@ -50,6 +50,7 @@ fn plain(name: &str, line: u32) -> JobSpec {
         block_align: [4096; 3],
         offset: 0,
         size: CAPACITY,
+        namespace_bytes: CAPACITY,
         io_size: CAPACITY,
         number_ios: None,
         loops: 1,

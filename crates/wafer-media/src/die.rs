@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 use std::ops::{AddAssign, SubAssign};
 
 use crate::time::Time;
+use crate::work::DieTimes;
 
 /// What a die does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,6 +124,14 @@ impl Die {
             self.queue.pop_front();
         }
         freed
+    }
+
+    /// Adds the time that it still works after `now`.
+    pub(crate) fn add_left(&self, now: Time, left: &mut DieTimes) {
+        for queued in &self.queue {
+            left.add(queued.work, queued.end.saturating_sub(now.max(queued.resumed)));
+        }
+        left.add(Work::HostRead, self.reads_end.saturating_sub(now));
     }
 
     /// Returns when the first work ends.

@@ -2,6 +2,7 @@
 
 use crate::die::{Die, DieRead, Frees, Room, Slices, Work};
 use crate::time::Time;
+use crate::work::DieTimes;
 
 /// The dies of a drive. Work that has ended is removed only where it matters: dies are many.
 #[derive(Debug)]
@@ -76,6 +77,13 @@ impl Dies {
     /// Returns when the first work ends that frees a part of the write buffer.
     pub(crate) fn next_free(&self) -> Option<Time> {
         self.frees.first()
+    }
+
+    /// Returns the time that all dies still work after `now`, as far as work is queued.
+    pub(crate) fn left(&self, now: Time) -> DieTimes {
+        let mut left = DieTimes::default();
+        self.dies.iter().for_each(|die| die.add_left(now, &mut left));
+        left
     }
 
     /// Returns the number of the first program that frees a part of the write buffer.

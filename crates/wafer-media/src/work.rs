@@ -23,6 +23,13 @@ impl DieTimes {
         self.0[work as usize] += length;
     }
 
+    /// Returns these times less others.
+    pub(crate) fn less(&self, other: &DieTimes) -> DieTimes {
+        let mut rest = *self;
+        rest.0.iter_mut().zip(other.0).for_each(|(own, other)| *own = own.saturating_sub(other));
+        rest
+    }
+
     /// Returns the time of one kind of work.
     pub fn of(&self, work: Work) -> Time {
         self.0[work as usize]

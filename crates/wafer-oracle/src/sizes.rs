@@ -173,9 +173,10 @@ impl Sizes {
         (self.gc.background_free * self.group(group).len() as f64) as usize
     }
 
-    /// Background collection takes a victim with at most this many valid pages.
+    /// Background collection takes a victim with at most this many valid pages, and never one that is full.
     pub(crate) fn background_valid(&self) -> usize {
-        (self.gc.background_max_valid * f64::from(self.unit_pages)) as usize
+        let most = (self.gc.background_max_valid * f64::from(self.unit_pages)) as usize;
+        most.min(self.unit_pages as usize - 1)
     }
 
     /// Whether each run of a victim is spread over both destinations.

@@ -19,8 +19,8 @@ pub struct GcConfig {
     /// Background GC runs while free reclaim units are at most this share of all, rounded down;
     /// 0 switches it off. The default is that of WARP's emulator.
     pub background_free: f64,
-    /// Background GC collects its victim only if at most this share of it is valid ("lazy"). The
-    /// default is that of WARP's emulator.
+    /// Background GC collects its victim only if at most this share of it is valid ("lazy"), and never
+    /// a full one. The default is that of WARP's emulator.
     pub background_max_valid: f64,
     /// Forced GC runs while free reclaim units are at most this share of all, rounded down, and
     /// always while fewer than two are free. The default is that of WARP's emulator.

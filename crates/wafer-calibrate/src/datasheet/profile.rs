@@ -199,7 +199,7 @@ pub(super) fn of(sheet: &Datasheet) -> Result<Profile, LabError> {
         (u64::from(flash.dies) * flash.program_bytes() * 2).next_power_of_two().max(4 << 20);
     let why = "larger than what one program of every die frees".to_owned();
     line("timing.write_buffer", size(buffer), Assumed, why);
-    line("timing.gc_credit", text("16KiB"), Assumed, "PM9A3 (SSD-iq)".into());
+    line("timing.gc_credit", text("12KiB"), Assumed, "PM9A3 (SSD-iq)".into());
     line("timing.gc_knee", "0.65".into(), Assumed, "0.63 on a PM9A3, 0.75 on a PE8110".into());
     if let Some(watts) = sheet.power {
         let idle = round(f64::min(5.0, 0.4 * watts), 100.0);

@@ -103,11 +103,14 @@ impl Measured {
 
 /// Returns the jobs of SSD-iq's latency run at so many writes per second, the probe's included.
 fn jobs(rate: f64) -> String {
-    let probe = if rate > 0.0 { "rw=randrw\nrwmixread=50" } else { "rw=randread" };
+    // Reads and writes of the probe in turns.
     let mut text = format!(
-        "[global]\nbs=4k\nnorandommap\nsize=100%\n[probe]\n{probe}\niodepth=64\nrate_iops={PROBE},{}\n",
-        if rate > 0.0 { rate.min(PROBE).round().max(1.0) } else { PROBE }
+        "[global]\nbs=4k\nnorandommap\nsize=100%\niodepth=64\n[probe]\nrw=randread\nrate_iops={PROBE}\n"
     );
+    if rate > 0.0 {
+        let writes = rate.min(PROBE).round().max(1.0);
+        text += &format!("[probe]\nrw=randwrite\nstartdelay=100us\nrate_iops={writes}\n");
+    }
     let each = ((rate - PROBE) / THREADS).round();
     if each >= 1.0 {
         text += &format!(
@@ -239,10 +242,8 @@ mod tests {
     #[test]
     fn jobs_write_at_the_rate_of_the_row() {
         assert!(jobs(65_000.0).contains("rate_iops=10000\n"));
-        assert!(
-            jobs(2000.0).contains("rate_iops=5000,2000\n") && !jobs(2000.0).contains("writers")
-        );
-        assert!(jobs(0.0).contains("rw=randread\n"));
+        assert!(jobs(2000.0).contains("rate_iops=2000\n") && !jobs(2000.0).contains("writers"));
+        assert!(jobs(0.0).contains("rw=randread\n") && !jobs(0.0).contains("write"));
     }
 
     #[test]

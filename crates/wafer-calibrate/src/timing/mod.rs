@@ -339,7 +339,8 @@ fn writes_alone(timing: &mut TimingConfig, open: &[&Row], parameters: &mut Vec<P
         return parameters.push(Parameter::kept("write_overhead_us", before, "no row has writes"));
     };
     let transfer = 4096.0 / timing.link_write.0 as f64 * 1e6;
-    timing.write_overhead_us = rounded((alone - transfer).max(0.1));
+    let controller = timing.write_iops.map_or(0.0, |iops| 1e6 / iops);
+    timing.write_overhead_us = rounded((alone - transfer - controller).max(0.1));
     parameters.push(Parameter {
         key: "write_overhead_us",
         before,
@@ -349,7 +350,7 @@ fn writes_alone(timing: &mut TimingConfig, open: &[&Row], parameters: &mut Vec<P
             timing.write_overhead_us + 0.5,
         )),
         identified: true,
-        why: "a write alone, less transfer".to_owned(),
+        why: "a write alone, less controller and transfer".to_owned(),
     });
 }
 

@@ -48,7 +48,7 @@ pub(crate) use run::RunArgs;
 pub(crate) use serve::{InvalidPlacement, ServeArgs};
 #[cfg(feature = "serve")]
 pub(crate) use shared::HttpArgs;
-pub(crate) use shared::{DataArgs, DeviceArgs, OptionalDeviceArgs};
+pub(crate) use shared::{DataArgs, DeviceArgs, OptionalDeviceArgs, TableArgs};
 #[cfg(feature = "tui")]
 pub(crate) use top::TopArgs;
 pub(crate) use trace::{TraceArgs, TraceCommand};

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use wafer_studies::reproduce::Scale;
 
-use super::values::within;
-use super::{DataArgs, complete};
+use super::{TableArgs, complete};
 
 const REPRODUCE_EXAMPLES: &str = "\
 Examples:
@@ -52,29 +51,17 @@ pub(crate) struct ReproduceArgs {
     pub(crate) sensitivity: bool,
 
     /// List the figures and the runs they need, without running anything.
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["out", "json", "markdown", "strict"])]
     pub(crate) list: bool,
 
     /// Print the table as JSON.
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Markdown document whose generated part to replace by the tables; created if it does not exist.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) markdown: Option<PathBuf>,
-
     /// Folder of experiments with the studies to use instead of the shipped ones.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) experiments: Option<PathBuf>,
 
     #[command(flatten)]
-    pub(crate) data: DataArgs,
-
-    /// Exit with status 1 if a figure is outside its tolerance.
-    #[arg(long)]
-    pub(crate) strict: bool,
-
-    /// Maximum number of simultaneous runs. Default: one per core; fewer when memory is short.
-    #[arg(long, value_name = "N", value_parser = within(1..=4096))]
-    pub(crate) threads: Option<usize>,
+    pub(crate) table: TableArgs,
 }

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 
 use super::complete;
+use super::values::within;
 #[cfg(feature = "serve")]
 use super::values::{address, token};
 
@@ -41,6 +42,25 @@ pub(crate) struct DataArgs {
     /// `data` of the current directory, of a configuration's folder or of a parent of either.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) data_dir: Option<PathBuf>,
+}
+
+/// A table of published figures beside ours: `wafer reproduce` and `wafer validate`.
+#[derive(Debug, Args)]
+pub(crate) struct TableArgs {
+    /// Markdown document whose generated part to replace by the tables; created if it does not exist.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) markdown: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+
+    /// Exit with status 1 if a figure is outside its tolerance.
+    #[arg(long)]
+    pub(crate) strict: bool,
+
+    /// Maximum number of simultaneous runs. Default: one per core; fewer when memory is short.
+    #[arg(long, value_name = "N", value_parser = within(1..=4096))]
+    pub(crate) threads: Option<usize>,
 }
 
 /// The live page of `wafer run` and `wafer serve`.

@@ -4,8 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
-use super::DataArgs;
-use super::values::within;
+use super::TableArgs;
 
 const VALIDATE_EXAMPLES: &str = "\
 Examples:
@@ -38,18 +37,6 @@ pub(crate) struct ValidateArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::AnyPath)]
     pub(crate) json: Option<PathBuf>,
 
-    /// Markdown document whose generated part to replace by the table; created if it does not exist.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) markdown: Option<PathBuf>,
-
     #[command(flatten)]
-    pub(crate) data: DataArgs,
-
-    /// Exit with status 1 if a figure is outside its tolerance.
-    #[arg(long)]
-    pub(crate) strict: bool,
-
-    /// Maximum number of simultaneous runs. Default: one per core; fewer when memory is short.
-    #[arg(long, value_name = "N", value_parser = within(1..=4096))]
-    pub(crate) threads: Option<usize>,
+    pub(crate) table: TableArgs,
 }

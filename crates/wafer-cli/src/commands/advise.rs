@@ -59,6 +59,9 @@ pub(crate) fn run(args: &AdviseArgs, quiet: bool) -> anyhow::Result<()> {
     if let Some(path) = args.json.as_deref().filter(|path| !output::is_stdout(path)) {
         outputs.output(path)?;
     }
+    if let Some(folder) = args.out.as_deref().filter(|path| path.exists() && !path.is_dir()) {
+        return Err(LabError::config("--out", format!("{} is no folder", folder.display())).into());
+    }
     let options = AdviseOptions {
         handles: args.handles,
         hold_out: args.hold_out,

@@ -98,7 +98,11 @@ fn print(ranking: &Ranking) -> anyhow::Result<()> {
             table.row([
                 row.policy.clone(),
                 format!("{:.3}", row.waf),
-                format!("{:.3}", row.waf_at_end),
+                if row.waf_at_end.is_finite() {
+                    format!("{:.3}", row.waf_at_end)
+                } else {
+                    "-".into()
+                },
                 row.interval(),
                 saved,
                 format!("{:.1} %", row.above_best_percent),

@@ -37,7 +37,7 @@ pub(crate) fn run(args: &ReproduceArgs, quiet: bool) -> anyhow::Result<()> {
         scale: args.scale,
         seeds: args.seeds,
         sensitivity: args.sensitivity,
-        data_dir: args.data.data_dir.clone(),
+        data_dir: args.table.data.data_dir.clone(),
     };
     let plan = Plan::new(&Study::all(&experiments)?, &choice, &folder.join("scaled"))?;
     if args.list {
@@ -47,20 +47,21 @@ pub(crate) fn run(args: &ReproduceArgs, quiet: bool) -> anyhow::Result<()> {
     let mut files: Vec<PathBuf> = [TABLE, PAGE].into_iter().filter_map(in_folder).collect();
     let records = plan.runs.iter().map(|run| result_file(&run.name, run.experiment.seed));
     files.extend(records.filter_map(|name| in_folder(&name)));
-    files.extend(args.markdown.clone());
+    files.extend(args.table.markdown.clone());
     figures::check_outputs(&plan, &experiments, files.iter().map(PathBuf::as_path))?;
-    if let Some(path) = &args.markdown {
+    if let Some(path) = &args.table.markdown {
         let empty = Reproduction::new(&plan, &Outcomes::new(), 0.0);
         figures::check_document(path, |label, text| empty.update_document(label, text))?;
     }
-    let (table, outcomes) = figures::run_all(&plan, args.threads, args.out.as_deref(), quiet)?;
+    let (table, outcomes) =
+        figures::run_all(&plan, args.table.threads, args.out.as_deref(), quiet)?;
     if let Some(out) = &args.out {
         write_json(&out.join(TABLE), &table)?;
         if let Some(page) = page(&table, &outcomes)? {
             write_text(&out.join(PAGE), &page)?;
         }
     }
-    if let Some(path) = &args.markdown {
+    if let Some(path) = &args.table.markdown {
         figures::write_document(path, |label, text| table.update_document(label, text))?;
     }
     if args.json {
@@ -68,7 +69,7 @@ pub(crate) fn run(args: &ReproduceArgs, quiet: bool) -> anyhow::Result<()> {
     } else {
         figures::print(&table)?;
     }
-    figures::finish(&table, args.strict)
+    figures::finish(&table, args.table.strict)
 }
 
 /// Returns the page: the table, and the curves of the first seed of every experiment that a figure

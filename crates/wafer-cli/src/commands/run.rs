@@ -20,8 +20,19 @@ pub(crate) fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
     if args.table && args.json.as_deref().is_some_and(output::is_stdout) {
         return Err(LabError::config("--table", "stdout has the JSON of --json -").into());
     }
+    let is_stdout = |path: &Option<PathBuf>| path.as_deref().is_some_and(output::is_stdout);
+    if is_stdout(&args.json) && is_stdout(&args.fio_json) {
+        return Err(LabError::config("--fio-json", "stdout has the JSON of --json -").into());
+    }
     let experiments = experiments(args)?;
     let target = Target::new(args.json.as_deref(), experiments.len() > 1)?;
+    if matches!(target, Target::Folder(_)) {
+        let is_outside = |e: &&Experiment| Path::new(&e.name).file_name() != Some(e.name.as_ref());
+        if let Some(Experiment { name, .. }) = experiments.iter().find(is_outside) {
+            let why = format!("the folder cannot hold a file of the experiment `{name}`");
+            return Err(LabError::config("--json", why).into());
+        }
+    }
     let references =
         experiments.iter().map(reference).collect::<Result<Vec<Option<Reference>>, LabError>>()?;
     check_outputs(args, &experiments, &target)?;

@@ -9,26 +9,26 @@ use crate::args::ValidateArgs;
 use wafer_output as output;
 
 pub(crate) fn run(args: &ValidateArgs, quiet: bool) -> anyhow::Result<()> {
-    let options = Options { data_dir: args.data.data_dir.clone(), ..Options::default() };
+    let options = Options { data_dir: args.table.data.data_dir.clone(), ..Options::default() };
     let curves = experiments(&args.experiments, &args.names, &options)?;
     let plan = plan(&curves, args.seeds.unwrap_or(1))?;
     let json = args.json.as_deref().filter(|path| !output::is_stdout(path));
-    let all = json.into_iter().chain(args.markdown.as_deref());
+    let all = json.into_iter().chain(args.table.markdown.as_deref());
     figures::check_outputs(&plan, &args.experiments, all)?;
-    if let Some(path) = &args.markdown {
+    if let Some(path) = &args.table.markdown {
         let empty = Reproduction::new(&plan, &Outcomes::new(), 0.0);
         figures::check_document(path, |label, text| update_document(&empty, label, text))?;
     }
-    let (table, outcomes) = figures::run_all(&plan, args.threads, None, quiet)?;
+    let (table, outcomes) = figures::run_all(&plan, args.table.threads, None, quiet)?;
     let validation = Validation::new(&curves, &table, &outcomes);
     if let Some(path) = &args.json {
         output::json_to(path, &validation)?;
     }
-    if let Some(path) = &args.markdown {
+    if let Some(path) = &args.table.markdown {
         figures::write_document(path, |label, text| update_document(&table, label, text))?;
     }
     if !args.json.as_deref().is_some_and(output::is_stdout) {
         figures::print(&table)?;
     }
-    figures::finish(&table, args.strict)
+    figures::finish(&table, args.table.strict)
 }

@@ -159,10 +159,6 @@ fn bounds(size: &BlockSize) -> Vec<u64> {
     }
 }
 
-fn smallest(size: &BlockSize) -> u64 {
-    bounds(size).into_iter().min().unwrap_or(SECTOR)
-}
-
 fn check_sectors(job: &Job<'_>, option: &'static str, bytes: u64) -> Result<(), FioError> {
     if bytes.is_multiple_of(SECTOR) {
         return Ok(());
@@ -184,7 +180,7 @@ fn spec(job: &Job<'_>, instance: u32, phase: u32, target: &Target) -> Result<Job
         }
     }
     let block_size = sizes.map(|(size, _)| size);
-    let minimum: [u64; DIRECTIONS] = std::array::from_fn(|d| smallest(&block_size[d]));
+    let minimum: [u64; DIRECTIONS] = std::array::from_fn(|d| block_size[d].smallest());
     // `blockalign` holds for random commands only, and gives up the random map.
     let mut block_align = minimum;
     if random {
@@ -234,6 +230,7 @@ fn spec(job: &Job<'_>, instance: u32, phase: u32, target: &Target) -> Result<Job
         block_align,
         offset,
         size,
+        namespace_bytes: bytes,
         io_size,
         number_ios: some(s.number_ios),
         loops: u64::from(s.loops.max(1)),

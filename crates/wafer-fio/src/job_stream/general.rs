@@ -9,25 +9,29 @@ impl State {
     /// Appends up to `max` commands; returns true at the end of the job.
     pub(super) fn fill(&mut self, out: &mut Vec<Command>, max: usize) -> bool {
         for _ in 0..max {
-            loop {
-                if self.limits.reached() {
-                    return true;
-                }
-                if let Some(command) = self.one() {
-                    out.push(command);
-                    break;
-                }
-                if !self.next_pass(self.spec.random_repeat) {
-                    return true;
-                }
-            }
+            let Some(command) = self.next(|direction| direction) else { return true };
+            out.push(command);
         }
         false
     }
 
+    /// Returns the next command; `None` at the end of the job. `choose` replaces the direction of a mixed job.
+    pub(super) fn next(&mut self, mut choose: impl FnMut(usize) -> usize) -> Option<Command> {
+        while !self.limits.reached() {
+            let command = self.one(&mut choose);
+            if command.is_some() {
+                return command;
+            }
+            if !self.next_pass(self.spec.random_repeat) {
+                break;
+            }
+        }
+        None
+    }
+
     /// Returns the next command; `None` at the end of a pass.
-    fn one(&mut self) -> Option<Command> {
-        let direction = self.next_direction();
+    fn one(&mut self, choose: &mut impl FnMut(usize) -> usize) -> Option<Command> {
+        let direction = self.next_direction(choose);
         let (at, mark) = self.next_offset(direction)?;
         if at >= self.spec.size {
             return None;
@@ -55,7 +59,7 @@ impl State {
         Some(self.command(direction, at, bytes))
     }
 
-    fn next_direction(&mut self) -> usize {
+    fn next_direction(&mut self, choose: &mut impl FnMut(usize) -> usize) -> usize {
         let p = &mut self.position;
         match self.spec.direction {
             Direction::ReadWrite => {
@@ -73,6 +77,7 @@ impl State {
                     }
                     p.mix = next;
                 }
+                p.mix = choose(p.mix);
                 p.mix
             }
             // Equal starts: the last pair is complete.
@@ -113,7 +118,7 @@ impl State {
         }
     }
 
-    /// Returns the end of the last command plus the gap; wraps only where fio does.
+    /// Returns the end of the last command plus the gap, which may lie behind the region; wraps only where fio does.
     fn sequential(&mut self, direction: usize) -> Option<u64> {
         let last = &mut self.position.last_end[direction];
         if self.spec.time_based && *last >= self.spec.size {
@@ -126,9 +131,10 @@ impl State {
         if *last == 0 || gap == 0 {
             return Some(*last);
         }
-        match last.checked_add_signed(gap).filter(|at| *at < self.spec.size) {
+        match last.checked_add_signed(gap).filter(|at| *at < self.spec.namespace_bytes) {
             Some(at) => Some(at),
-            None if gap > 0 => Some(0),
+            // fio takes the first byte of the region, counted from that byte.
+            None if gap > 0 => Some(self.spec.offset),
             None => Some(self.spec.size.saturating_add_signed(gap)),
         }
     }

@@ -2,7 +2,7 @@
 //! `tests/fidelity.rs`).
 //!
 //! Random numbers are not fio's, so single addresses differ; everything that can be counted does not.
-//! Where fio's behaviour depends on the size of the file, the region counts as the whole file. Known
+//! Known
 //! differences: a sequential run inside a random job that reaches the end of the region continues at
 //! a random block; with block sizes that differ between directions each direction has its own random
 //! map (fio mixes units in one).
@@ -78,6 +78,17 @@ impl JobStream {
             + self.state.addresses.iter().map(Addresses::memory_bytes).sum::<u64>()
     }
 
+    /// Returns the next command of a job that reads and writes; `choose` says in which direction it goes, given what
+    /// `rwmixread` asks for.
+    pub fn next_as(&mut self, choose: impl FnMut(usize) -> usize) -> Option<Command> {
+        if self.ended {
+            return None;
+        }
+        let next = self.state.next(choose);
+        self.ended = next.is_none();
+        next
+    }
+
     /// Appends up to `max` commands; fewer only at the end of the job.
     pub fn fill(&mut self, out: &mut Vec<Command>, max: usize) {
         out.reserve(max);
@@ -102,7 +113,12 @@ fn expect_written(state: &State) -> Option<u64> {
     };
     let block = sizes[counted].min;
     let ends = spec.order == Order::Sequential || !state.maps.is_empty();
-    let pass = ends.then_some(spec.size / block * block);
+    let holes = spec.order == Order::Sequential && spec.order_modifier > 0;
+    let blocks = match holes && spec.namespace_bytes > spec.size {
+        true => spec.size.div_ceil(block.saturating_add_signed(spec.order_modifier)),
+        false => spec.size / block,
+    };
+    let pass = ends.then_some(blocks * block);
     let total = state.limits.total(pass, sizes[counted].mean())?;
     Some(match spec.direction {
         Direction::Read | Direction::Trim => 0,

@@ -74,6 +74,28 @@ fn sequential_jobs() {
     assert_eq!(blocks(&odd), [0, 1, 2, 0, 1, 2]);
 }
 
+/// Commands with gaps wrap at the end of the device: in a part of it the pass ends before (counted with fio 3.33).
+#[test]
+fn gaps_end_a_pass_in_a_part_of_the_device() {
+    let of = |gap, size: u64, loops| JobSpec {
+        order_modifier: gap,
+        size,
+        io_size: size,
+        loops,
+        ..job(Direction::Write, Order::Sequential, 4096)
+    };
+    for (spec, count) in [
+        (of(64 << 10, 8 << 20, 1), 121),
+        (of(12 << 10, 8 << 20, 1), 512),
+        (of(64 << 10, 2 << 20, 2), 62),
+        (of(64 << 10, 16 << 20, 1), 4096),
+    ] {
+        assert_eq!(commands(&spec, 10_000).len(), count);
+        let written = JobStream::new(&spec, 1, 0).unwrap().total_bytes();
+        assert_eq!(written, Some(count as u64 * 4096));
+    }
+}
+
 #[test]
 fn totals_as_fio_counts_them() {
     // size, io_size, loops in blocks; commands with a random map, and without: counted with fio 3.33.

@@ -7,7 +7,8 @@
 
 use wafer_interface::{Command, Op, ServiceConfig};
 
-use crate::job::{DIRECTIONS, Direction, JobSpec, READ, TRIM, WRITE};
+use crate::job::{Direction, JobSpec, READ, TRIM, WRITE};
+use crate::rate::Rates;
 
 /// Model time, picoseconds since the start of the run: enough for 213 days.
 pub(crate) type Time = u64;
@@ -37,7 +38,6 @@ pub(crate) fn time(seconds: f64) -> Time {
 pub(crate) struct Clock {
     /// Issue time of the next command.
     pub(crate) next: Time,
-    start: Time,
     submit: Time,
     latency: Time,
     /// Transfer time per byte, fixed point.
@@ -46,10 +46,7 @@ pub(crate) struct Clock {
     /// The last kind of command, and the time it takes: most jobs have one kind.
     kind: u64,
     step: Time,
-    /// Bytes per second and commands per second, and what was issued, per direction.
-    rate: [Option<u64>; DIRECTIONS],
-    rate_iops: [Option<u64>; DIRECTIONS],
-    issued: [(u64, u64); DIRECTIONS],
+    rates: Rates,
     think: Time,
     think_blocks: u64,
     until_think: u64,
@@ -65,25 +62,21 @@ impl Clock {
     pub(crate) fn new(spec: &JobSpec, service: &ServiceConfig, start: Time) -> Self {
         let bandwidth = service.bandwidth.0.max(1) as f64;
         let think = spec.thinktime_us.saturating_mul(1_000_000);
-        let rates = spec.rate.iter().chain(&spec.rate_iops);
-        let limited = rates.flatten().any(|r| *r > 0);
         let start = start.saturating_add(time(spec.start_delay));
+        let rates = Rates::new(spec, start, SECOND as u64, None);
         Clock {
             next: start,
-            start,
             submit: time(service.submit_us / 1e6),
             latency: time(service.latency_us / 1e6),
             transfer: (SECOND / bandwidth * FRACTION).round() as u64,
             depth: u64::from(spec.iodepth.max(1)),
             kind: UNKNOWN,
             step: 0,
-            rate: spec.rate.map(|r| r.filter(|r| *r > 0)),
-            rate_iops: spec.rate_iops.map(|r| r.filter(|r| *r > 0)),
-            issued: [(0, 0); DIRECTIONS],
             think,
             think_blocks: spec.thinktime_blocks.max(1),
             until_think: spec.thinktime_blocks.max(1),
-            free: think == 0 && !limited,
+            free: think == 0 && rates.is_empty(),
+            rates,
             share: None,
             writes: !matches!(spec.direction, Direction::Read | Direction::Trim),
         }
@@ -100,14 +93,7 @@ impl Clock {
     /// command and a share `written` of them in writes.
     pub(crate) fn own_rate(&self, mean: f64, written: f64) -> f64 {
         let mut seconds = self.service(mean as u64) as f64 / SECOND;
-        for d in 0..DIRECTIONS {
-            if let Some(rate) = self.rate[d] {
-                seconds = seconds.max(mean / rate as f64);
-            }
-            if let Some(rate) = self.rate_iops[d] {
-                seconds = seconds.max(1.0 / rate as f64);
-            }
-        }
+        seconds = seconds.max(self.rates.seconds(mean));
         seconds += self.think as f64 / SECOND / self.think_blocks as f64;
         mean * if self.writes { written } else { 1.0 } / seconds
     }
@@ -167,8 +153,19 @@ impl Clock {
         }
     }
 
-    /// Applies `rate`, `rate_iops` and `thinktime`. As in fio a rate counts from the job's start, so a job
-    /// that has fallen behind catches up.
+    /// Returns whether [`Self::choose`] decides about the direction of the next command.
+    pub(crate) fn chooses(&self) -> bool {
+        self.rates.chooses() && self.share.is_none()
+    }
+
+    /// Returns the direction of the next command, where rates decide, and moves it to when that may go.
+    pub(crate) fn choose(&mut self, direction: usize) -> usize {
+        let direction = self.rates.choose(direction, self.next);
+        self.next = self.next.max(self.rates.due(direction));
+        direction
+    }
+
+    /// Applies `rate`, `rate_iops` and `thinktime`.
     fn limit(&mut self, command: &Command) {
         let direction = match command.op {
             Op::Read => READ,
@@ -176,17 +173,10 @@ impl Clock {
             Op::Deallocate => TRIM,
             Op::Flush | Op::Update => return,
         };
-        let issued = &mut self.issued[direction];
-        *issued = (issued.0 + command.bytes(), issued.1 + 1);
-        let (bytes, commands) = *issued;
-        let due = |count: u64, rate: Option<u64>| {
-            let rate = rate?;
-            let time = u128::from(count) * 1_000_000_000_000 / u128::from(rate);
-            Some(self.start.saturating_add(u64::try_from(time).unwrap_or(u64::MAX)))
-        };
-        let by_bytes = due(bytes, self.rate[direction]);
-        let by_commands = due(commands, self.rate_iops[direction]);
-        self.next = self.next.max(by_bytes.unwrap_or(0)).max(by_commands.unwrap_or(0));
+        self.rates.issued(direction, command.bytes());
+        if !self.rates.chooses() {
+            self.next = self.next.max(self.rates.due(direction));
+        }
         self.until_think -= 1;
         if self.until_think == 0 {
             self.until_think = self.think_blocks;

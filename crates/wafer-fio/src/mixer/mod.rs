@@ -38,12 +38,13 @@ fn continue_until_volume(jobs: &mut [JobSpec], last: u32) -> Result<(), Workload
     };
     let mut phase: Vec<&mut JobSpec> = jobs.iter_mut().filter(|job| job.phase == last).collect();
     let endless = phase.iter().any(|job| job.time_based);
-    if !endless {
+    if !phase.iter().any(|job| job.time_based && writes(job)) {
         for job in &mut phase {
             let once = job.loops <= 1 && job.io_size == job.size && job.number_ios.is_none();
-            job.time_based = once && writes(job);
+            job.time_based |= once && writes(job);
         }
-    } else if !phase.iter().any(|job| job.time_based && writes(job)) {
+    }
+    if endless && !phase.iter().any(|job| job.time_based && writes(job)) {
         // Endless, but they only read or trim.
         let first = &phase[0];
         let (file, line) = first.source.clone();

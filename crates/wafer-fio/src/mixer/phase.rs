@@ -135,7 +135,12 @@ impl Phase {
         if runner.at == runner.ready.len() {
             runner.ready.clear();
             runner.at = 0;
-            runner.stream.fill(&mut runner.ready, BATCH);
+            if runner.clock.chooses() {
+                let Runner { stream, clock, .. } = runner;
+                runner.ready.extend(stream.next_as(|direction| clock.choose(direction)));
+            } else {
+                runner.stream.fill(&mut runner.ready, BATCH);
+            }
             runner.uniform = runner.clock.steady()
                 && runner.ready.first().is_some_and(|first| {
                     let first = kind(first);

@@ -149,10 +149,16 @@ fn a_volume_says_how_long_where_the_file_says_nothing() {
     let endless = JobSpec { time_based: true, runtime: Some(1.0), ..fill.clone().on(1, 0) };
     assert_eq!(bytes(&mut mixer(vec![fill.clone(), endless], ""), 1_000)[0], 1 << 20);
 
-    let reads = JobSpec { direction: Direction::Read, runtime: Some(9.0), ..fill };
+    let reads = JobSpec { direction: Direction::Read, runtime: Some(9.0), ..fill.clone() };
+    // Beside one that goes on reading, too.
+    assert!(bytes(&mut mixer(vec![reads.clone(), fill.on(1, 0)], ""), 10_000)[1] > 4 << 20);
     let options = MixerOptions { until_volume: true, ..Default::default() };
     let error = Mixer::new(vec![reads], &options).unwrap_err().to_string();
-    assert!(error.ends_with("no job of the last phase writes, so no volume is ever reached"));
+    assert!(
+        error.ends_with(
+            "no job of the last phase goes on writing, so a volume may never be reached"
+        )
+    );
 }
 
 #[test]
@@ -172,6 +178,12 @@ fn model_seconds_rule_without_a_volume() {
     assert!((86_950..86_970).contains(&n) && (3.999..4.0).contains(&seconds), "{n} {seconds}");
     assert_eq!(run(&|j| (j.runtime, j.rate[1]) = (Some(2.0), Some(409_600))).0, 200);
     assert_eq!(run(&|j| (j.runtime, j.rate_iops[1]) = (Some(2.0), Some(1000))).0, 2000);
+    // A direction that is ahead of its rate gives way to the other.
+    let (n, _) = run(&|j| {
+        (j.direction, j.runtime) = (Direction::ReadWrite, Some(2.0));
+        j.rate_iops = [Some(1000), Some(500), None];
+    });
+    assert!((2_997..=3_003).contains(&n), "{n}");
     let think = |j: &mut JobSpec| {
         (j.runtime, j.thinktime_us, j.thinktime_blocks) = (Some(1.0), 1_000_000 - 240, 10);
     };

@@ -113,8 +113,7 @@ mod tests {
         let mut batch = Batch::default();
         assert_eq!(stream.next(&mut batch, 8), StreamState::Waiting);
         assert_eq!(batch.times, [0, 0]);
-        // The second place is free first; what follows keeps its order.
-        for time_ns in [100, 70] {
+        for time_ns in [70, 100] {
             stream.completed(&[Completion { ticket: 0, time_ns: Some(time_ns) }]);
         }
         batch.clear();

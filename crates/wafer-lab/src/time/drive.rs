@@ -162,12 +162,11 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
                 }
             } else if host == Time::MAX {
                 break;
-            } else {
+            } else if flying == host {
                 self.now = self.now.max(host);
-                match flying == host {
-                    true => self.complete()?,
-                    false => self.submit(recorder),
-                }
+                self.complete()?;
+            } else {
+                self.submit(recorder);
             }
             events += 1;
             if events.is_multiple_of(1024) {
@@ -262,16 +261,17 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
         let (mut command, ticket) = self.commands.get(slot);
         let host = self.device.counters().host_bytes;
         if self.is_over() {
-            // The volume is reached, or the drive takes no more: what was to be submitted is not.
+            // The volume is reached, or the drive takes no more: what was to be submitted is not, and nobody waits for its time.
             self.commands.take(slot);
             self.in_flight -= 1;
             self.ended = true;
             return;
         }
+        self.now = self.now.max(time);
         let over = (host + command.written_bytes()).saturating_sub(self.limit);
         command.blocks -= (over / LBA_BYTES) as u32;
         if self.statistics.submitted(ticket, time) {
-            self.media.reset_counts();
+            self.media.reset_counts(time);
             self.measured_from = time;
         }
         self.device.observer_mut().work.clear();

@@ -45,7 +45,7 @@ impl Statistics {
         let settled =
             self.results().map(|(_, job)| job.span.from).min().filter(|_| self.searches());
         let measured = settled.map_or(seconds, |from| now.saturating_sub(from) as f64 / 1e9);
-        let counts = media.counts();
+        let counts = media.counts_until(now);
         let whole = (media.die_count() as f64 * (now - from) as f64).max(1.0);
         let mut dies: BTreeMap<String, f64> = (WORKS.iter())
             .map(|work| (name(*work).to_owned(), counts.dies.of(*work) as f64 / whole))

@@ -222,6 +222,30 @@ fn a_volume_ends_a_run_exactly() {
     }
 }
 
+/// Commands that the volume leaves no room for take no time, however late they were to come.
+#[test]
+fn time_ends_with_the_volume() {
+    let rated = "[a]\nrw=randwrite\nbs=4k\nsize=100%\nrate_iops=10\niodepth=32\n";
+    let late = "[b]\nrw=randwrite\nbs=4k\nsize=100%\nstartdelay=1000\n";
+    for jobs in [rated.to_owned(), format!("{rated}{late}")] {
+        let volume = Some("40KiB".parse().unwrap());
+        let record = time(&jobs, &Options { volume, ..Options::default() });
+        assert!((record.seconds - 0.9).abs() < 0.001, "{}", record.seconds);
+        assert!((record.write.unwrap().iops / 11.1 - 1.0).abs() < 0.01);
+    }
+}
+
+/// What dies are still to do when a short run ends is not part of it.
+#[test]
+fn shares_of_dies_add_up_however_short_the_run_is() {
+    for runtime in ["2ms", "20ms"] {
+        let jobs = "[w]\nrw=randwrite\nbs=4k\nsize=100%\niodepth=64\ntime_based=1\n";
+        let record = time(&format!("{jobs}runtime={runtime}\n"), &filled());
+        let shares: f64 = record.dies.values().sum();
+        assert!((shares - 1.0).abs() < 1e-9 && record.dies["host_program"] > 0.1, "{shares}");
+    }
+}
+
 #[test]
 fn a_ramp_does_not_count() {
     let jobs = |ramp: &str| {
@@ -236,7 +260,7 @@ fn a_ramp_does_not_count() {
     assert!((record.jobs["w"].seconds - 0.2).abs() < 0.001);
     assert!((writes.iops / 10_000.0 - 1.0).abs() < 0.01, "{}", writes.iops);
     let shares: f64 = record.dies.values().sum();
-    assert!((shares - 1.0).abs() < 0.05, "{shares}");
+    assert!((shares - 1.0).abs() < 1e-9, "{shares}");
     assert_eq!(time(&jobs(""), &Options::default()).write.unwrap().count, 2000);
 }
 

@@ -276,14 +276,19 @@ impl Media {
         })
     }
 
-    /// Returns what was done since the counts were reset.
+    /// Returns what was begun since the counts were reset: the times of dies are those of all work that is queued.
     pub fn counts(&self) -> MediaCounts {
         self.counts
     }
 
-    /// Begins to count anew.
-    pub fn reset_counts(&mut self) {
-        self.counts = MediaCounts::default();
+    /// Returns what was done by `now`: as [`Self::counts`], without the time that dies work on after it.
+    pub fn counts_until(&self, now: Time) -> MediaCounts {
+        MediaCounts { dies: self.counts.dies.less(&self.dies.left(now)), ..self.counts }
+    }
+
+    /// Begins to count anew at `now`, with the time that dies are still to work.
+    pub fn reset_counts(&mut self, now: Time) {
+        self.counts = MediaCounts { dies: self.dies.left(now), ..MediaCounts::default() };
     }
 
     /// Returns the number of dies.
