@@ -81,7 +81,7 @@ fn rates_of_mixed_jobs_are_fios() {
     near(counts(&|job| job.rate = iops(4 << 20, 8 << 20)), 2048, 4096);
     let (reads, writes) = counts(&|job| job.rate_iops = [None, Some(500), None]);
     assert!(writes.abs_diff(1000) <= 4 && reads > 100_000, "{reads} {writes}");
-    // `rate_iops` counts the bytes of the smallest block, but for a split.
+    // `rate_iops` counts bytes of the smallest block, but commands of a split (fio since March 2026; 3.33 counts bytes there, too).
     let of_sizes = |size: BlockSize| {
         counts(&|job| {
             (job.direction, job.rate_iops) = (Direction::Write, iops(200, 200));

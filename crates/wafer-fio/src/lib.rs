@@ -9,6 +9,7 @@
 //! - [`mod@file`] reads job files: text to sections, options, values, regions, phases, jobs.
 //! - `job_stream/`: the commands of one job. `address.rs` draws addresses;
 //!   a random map remembers which blocks a pass has visited.
+//! - `rate.rs`: `rate` and `rate_iops`, for drivers with a clock and without.
 //! - `mixer/`: clocks, shares and phases of many jobs; [`mod@flow`]: jobs in proportion to each other.
 //! - `synthetic.rs`: jobs made in code.
 //!
@@ -16,7 +17,7 @@
 //! The same jobs and seed give the same commands, however they are batched, on every platform; no
 //! command leaves its job's region (a sequential one may reach over its end, as in fio, never over the
 //! namespace's); a random map gives each block once a pass. The laws are fio's, and
-//! `tests/fio_fidelity.rs` holds them against the real fio.
+//! `tests/fidelity.rs` holds them against the real fio.
 //!
 //! # Error model
 //! Everything that comes from outside is checked when a stream is built ([`WorkloadError`], one line

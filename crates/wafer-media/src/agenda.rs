@@ -28,7 +28,7 @@ pub struct Agenda<T> {
     buckets: Vec<[u32; 2]>,
     /// Buckets that have entries.
     filled: [u64; WORDS],
-    /// The first bucket in time, by the number that counts them from time 0: that of the last entry which was removed.
+    /// Number of the first bucket, counted from time 0: that of the entry that was removed last.
     base: u64,
     /// The first entry of all buckets, and its time; without one the end of time.
     first: u32,
@@ -85,7 +85,7 @@ impl<T: Copy + Ord> Agenda<T> {
         // Most come after all others of their bucket.
         let mut before = tail;
         if tail != NONE && comes_before(tail, &self.places) {
-            (before, _) = (NONE, head);
+            before = NONE;
             let mut next = head;
             for step in 0.. {
                 if comes_before(next, &self.places) {

@@ -8,7 +8,8 @@
 //!
 //! # Architecture
 //! - `die.rs`: one die; `directory.rs`: what the write buffer holds; `pacing.rs`: garbage collection in time.
-//! - `media.rs`: all of them with channels, link and controller. `work.rs`: what was done, and the parts of a
+//! - `agenda.rs`: what happens next, in the order of time.
+//! - `media/`: all of them with channels, link and controller. `work.rs`: what was done, and the parts of a
 //!   latency. `latency.rs`: percentiles.
 //!
 //! # Invariants

@@ -66,6 +66,20 @@ impl Host {
         }
     }
 
+    /// Collects a reclaim unit of which so many pages are valid.
+    fn collect(&mut self, at: u64, pages: u32) {
+        let (kind, victim) = (Kind::Other, RuId(63));
+        let cause = Cause::Relocation { victim };
+        let work = [
+            MediaWork::Read { ru: victim, first: 0, pages, cause },
+            MediaWork::Program { ru: RuId(32), first: 0, pages, cause },
+            MediaWork::Erase { ru: victim },
+        ];
+        let request = Request { ticket: 0, submitted: at, kind, page: 0, pages: 0, bytes: 0 };
+        self.media.advance(at, &mut self.done);
+        self.media.submit(request, &work);
+    }
+
     fn read(&mut self, at: u64) {
         let page = self.random.next_u64() >> 20;
         self.media.advance(at, &mut self.done);
@@ -280,17 +294,8 @@ fn hosts_wait_for_what_a_burst_leaves_of_the_buffer() {
 fn relocation_reads_whole_units_at_any_pace() {
     let reads = |writes: u32| {
         let mut host = Host::new(&TimingConfig { read_us: OneOrMany::One(1.0), ..timing() });
-        let victim = RuId(63);
-        let cause = Cause::Relocation { victim };
         // Fully valid but for the pages that hosts write next: a unit has eight.
-        let work = [
-            MediaWork::Read { ru: victim, first: 0, pages: 960, cause },
-            MediaWork::Program { ru: RuId(32), first: 0, pages: 960, cause },
-            MediaWork::Erase { ru: victim },
-        ];
-        let request =
-            Request { ticket: 0, submitted: 0, kind: Kind::Other, page: 0, pages: 0, bytes: 0 };
-        host.media.submit(request, &work);
+        host.collect(0, 960);
         for number in 0..writes {
             host.write(u64::from(number) * 1000, 960 / writes);
         }
@@ -309,18 +314,8 @@ fn reads_of_a_victim_follow_the_length_of_writes() {
         for number in 0..2048 / u64::from(pages) {
             host.write(number * 1000, pages);
         }
-        let victim = RuId(63);
-        let cause = Cause::Relocation { victim };
-        let work = [
-            MediaWork::Read { ru: victim, first: 0, pages: 480, cause },
-            MediaWork::Program { ru: RuId(32), first: 0, pages: 480, cause },
-            MediaWork::Erase { ru: victim },
-        ];
         let now = 1_000_000_000;
-        let kind = Kind::Other;
-        let request = Request { ticket: 0, submitted: now, kind, page: 0, pages: 0, bytes: 0 };
-        host.media.advance(now, &mut host.done);
-        host.media.submit(request, &work);
+        host.collect(now, 480);
         host.write(now, 480);
         host.finish();
         host.media.counts().dies.of(Work::BackgroundRead) / 1000

@@ -98,11 +98,7 @@ fn print(ranking: &Ranking) -> anyhow::Result<()> {
             table.row([
                 row.policy.clone(),
                 format!("{:.3}", row.waf),
-                if row.waf_at_end.is_finite() {
-                    format!("{:.3}", row.waf_at_end)
-                } else {
-                    "-".into()
-                },
+                row.at_end(),
                 row.interval(),
                 saved,
                 format!("{:.1} %", row.above_best_percent),

@@ -103,8 +103,9 @@ fn bssplit_of(text: &str, kb_base: u64) -> Result<Split, String> {
     if let Some(largest) = largest {
         shares[largest] += rest;
     }
-    // A size without a share still is the smallest block, or the largest.
-    Ok(sizes.into_iter().zip(shares).map(|(size, share)| (size, f64::from(share))).collect())
+    // A size without a share would be fio's smallest block, and fio then never ends where only that still fits.
+    let pairs = sizes.into_iter().zip(shares);
+    Ok(pairs.filter(|&(_, share)| share > 0).map(|(size, s)| (size, f64::from(s))).collect())
 }
 
 /// `random_distribution`, per direction. Only `zoned` and `zoned_abs` differ between directions.

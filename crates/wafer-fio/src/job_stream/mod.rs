@@ -2,9 +2,8 @@
 //! `tests/fidelity.rs`).
 //!
 //! Random numbers are not fio's, so single addresses differ; everything that can be counted does not.
-//! Known
-//! differences: a sequential run inside a random job that reaches the end of the region continues at
-//! a random block; with block sizes that differ between directions each direction has its own random
+//! Known differences: a sequential run inside a random job that reaches the end of the region continues
+//! at a random block; with block sizes that differ between directions each direction has its own random
 //! map (fio mixes units in one).
 
 mod general;

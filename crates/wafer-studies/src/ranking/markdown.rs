@@ -12,6 +12,11 @@ impl PolicyRow {
             None => format!("{:+.3}", self.difference),
         }
     }
+
+    /// Returns the WAF of the last tenth; `-` where nothing was written in it.
+    pub fn at_end(&self) -> String {
+        if self.waf_at_end.is_nan() { "-".to_owned() } else { format!("{:.3}", self.waf_at_end) }
+    }
 }
 
 impl WorkloadRanking {
@@ -43,10 +48,10 @@ impl Ranking {
                     row.saved_percent.map_or_else(String::new, |percent| format!("{percent:.1} %"));
                 let _ = writeln!(
                     text,
-                    "| {} | {:.3} | {:.3} | {} | {saved} | {:.1} % |",
+                    "| {} | {:.3} | {} | {} | {saved} | {:.1} % |",
                     row.policy,
                     row.waf,
-                    row.waf_at_end,
+                    row.at_end(),
                     row.interval(),
                     row.above_best_percent
                 );

@@ -9,8 +9,7 @@ fn bssplit_fills_up_and_gives_the_rest_to_the_largest() {
     assert_eq!(one("4k:8k:16k"), Ok(vec![(4096, 33.0), (8192, 33.0), (16384, 34.0)]));
     assert_eq!(one("4k/30:8k/60"), Ok(vec![(4096, 30.0), (8192, 70.0)]));
     assert_eq!(one("4k"), Ok(vec![(4096, 100.0)]));
-    assert_eq!(one("4k/100:8k"), Ok(vec![(4096, 100.0), (8192, 0.0)]));
-    assert_eq!(one("4k/0:8k/100"), Ok(vec![(4096, 0.0), (8192, 100.0)]));
+    assert_eq!(one("4k/100:8k"), Ok(vec![(4096, 100.0)]));
     assert!(one("4k/90:8k/20").is_err());
     assert!(one("4k/x").is_err());
     assert!(one("").is_err());
