@@ -14,12 +14,12 @@ __all__ = ["Latencies", "Latency"]
 
 
 class Latency:
-    """Latency and rate of the reads or of the writes of a run or of a job.
+    """Latency and rate of the reads, writes or trims of a run or of a job.
 
     Parameters
     ----------
     record
-        ``read`` or ``write`` of the ``time`` of a result record.
+        ``read``, ``write`` or ``trim`` of the ``time`` of a result record.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Latency:
 
 
 class Latencies:
-    """Latency of the reads and writes of a run, or of one of its jobs.
+    """Latency of the reads, writes and trims of a run, or of one of its jobs.
 
     Parameters
     ----------
@@ -82,6 +82,8 @@ class Latencies:
         The reads; ``None`` if there are none.
     write
         The writes; ``None`` if there are none.
+    trim
+        The trims; ``None`` if there are none.
     jobs
         The same by job name; empty for a job.
 
@@ -95,8 +97,9 @@ class Latencies:
     def __init__(self, record: Mapping[str, Any]) -> None:
         self.read = Latency(record["read"]) if "read" in record else None
         self.write = Latency(record["write"]) if "write" in record else None
+        self.trim = Latency(record["trim"]) if "trim" in record else None
         jobs = {name: Latencies(job) for name, job in record.get("jobs", {}).items()}
         self.jobs: Mapping[str, Latencies] = MappingProxyType(jobs)
 
     def __repr__(self) -> str:
-        return f"<wafer.Latencies read {self.read!r}, write {self.write!r}, jobs {list(self.jobs)}>"
+        return f"<wafer.Latencies read {self.read!r}, write {self.write!r}, trim {self.trim!r}, jobs {list(self.jobs)}>"

@@ -5,6 +5,7 @@ import { micros, percent } from "./format.js";
 import { colour } from "./colours.js";
 import { exporters } from "./exporting.js";
 import { known } from "./latency_panel.js";
+import { DIRECTIONS } from "./run.js";
 
 /** Work and parts in the order of a stack; each keeps its colour, and what is not listed comes last. */
 const WORK = ["host_program", "gc_program", "gc_read", "erase", "host_read", "metadata_program", "fold_program", "idle"];
@@ -51,7 +52,7 @@ export function diesPanel(state) {
     if (element.hidden) return;
     const used = WORK.filter((work) => timed.some((run) => run.record.time.dies[work] > 0));
     const run = state.runs[state.selected];
-    const bands = [["read", "reads"], ["write", "writes"]].flatMap(([key, name]) =>
+    const bands = DIRECTIONS.flatMap(([key, name]) =>
       (run.record.time?.[key]?.bands ?? []).filter((band) => known(run.record.time[key], band.from)).map((band) => ({ name: `${name}, p${band.from} to p${band.to}`, parts: band.parts_us })));
     const parts = PARTS.filter((part) => bands.some((band) => band.parts[part] > 0));
     data = [["what", "part", "share or microseconds"],

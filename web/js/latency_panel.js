@@ -2,11 +2,10 @@
 
 import { section, show, el, table } from "./dom.js";
 import { count, micros, rate, seconds, tick } from "./format.js";
-import { column } from "./run.js";
+import { column, DIRECTIONS } from "./run.js";
 import { Chart, swatch } from "./chart.js";
 import { exporters } from "./exporting.js";
 
-const DIRECTIONS = [["read", "reads"], ["write", "writes"]];
 const COLUMNS = ["50", "99", "99.9", "99.99"];
 /** Percentiles stand at the number of their nines, latencies at their logarithm. */
 const nines = (percent) => -Math.log10(1 - percent / 100);
@@ -26,9 +25,10 @@ function measured(state) {
     .map(([key, name]) => ({ run, key, name, requests: run.record.time[key] })));
 }
 
-/** Alone, reads and writes differ by colour; beside others by the thickness of the line. */
+/** Alone, reads, writes and trims differ by colour; beside others reads have the thick line. */
 function lineOf(run, name, several) {
-  return several ? { index: run.index, thin: name === "writes" } : { index: name === "writes" ? 1 : 0 };
+  const index = DIRECTIONS.findIndex(([, plural]) => plural === name);
+  return several ? { index: run.index, thin: index > 0 } : { index };
 }
 
 function totals(state, several) {

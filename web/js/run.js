@@ -10,6 +10,9 @@ function byKey(a, b) {
   return Number(a) - Number(b);
 }
 
+/** Directions of requests as records name them, and in the plural. */
+export const DIRECTIONS = [["read", "reads"], ["write", "writes"], ["trim", "trims"]];
+
 /** Gaps are null in a record and NaN in a chart. */
 export const column = (values) => Float64Array.from(values ?? [], (v) => v ?? NaN);
 

@@ -75,7 +75,7 @@ impl Geometry {
             format!("{ru} is not between 1MiB and 64GiB{}", unit_hint(ru))
         })?;
         InvalidKey::unless(ru.0.is_multiple_of(page.0), "reclaim_unit.size", || {
-            let nearest = Bytes(ru.0 / page.0 * page.0);
+            let nearest = Bytes((ru.0 + page.0 / 2) / page.0 * page.0);
             format!("{ru} is not a multiple of the page ({page}); the nearest is {nearest}")
         })?;
         let logical_pages = config.capacity.0 / page.0;

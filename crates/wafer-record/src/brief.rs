@@ -18,7 +18,8 @@ impl Record {
         self.reclaim_units = None;
         if let Some(time) = &mut self.time {
             time.series = Default::default();
-            for direction in [&mut time.read, &mut time.write].into_iter().flatten() {
+            for direction in [&mut time.read, &mut time.write, &mut time.trim].into_iter().flatten()
+            {
                 direction.histogram.clear();
             }
         }

@@ -81,7 +81,7 @@ const MILLISECONDS: [u64; 11] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000, 200
 
 /// Returns the percentage of requests in fio's classes of nanoseconds, microseconds and milliseconds.
 fn classes(job: &Directions) -> [Map<String, Value>; 3] {
-    let requests = || job.read.iter().chain(&job.write);
+    let requests = || job.each().map(|(_, requests)| requests);
     let all: u64 = requests().map(|requests| requests.count).sum();
     // fio counts a latency in the first class whose end it does not exceed.
     let up_to = |us: f64| -> u64 {
@@ -118,7 +118,7 @@ fn job(name: &str, group: u32, job: &Directions, options: Option<Value>) -> Valu
         "job options": options.unwrap_or_else(|| json!({})),
         "read": direction(job.read.as_ref(), milliseconds),
         "write": direction(job.write.as_ref(), milliseconds),
-        "trim": direction(None, milliseconds),
+        "trim": direction(job.trim.as_ref(), milliseconds),
         "sync": { "total_ios": 0, "lat_ns": latency(None) },
         "job_runtime": milliseconds,
         "usr_cpu": 0.0,

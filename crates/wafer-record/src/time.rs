@@ -22,6 +22,9 @@ pub struct TimeRecord {
     /// All writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write: Option<Requests>,
+    /// All trims.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trim: Option<Requests>,
     /// By job, from the end of its `ramp_time` to its last completion.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub jobs: BTreeMap<String, Directions>,
@@ -62,7 +65,7 @@ pub struct LifeRecord {
     pub years: f64,
 }
 
-/// Reads and writes.
+/// Reads, writes and trims.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Directions {
     /// Model time in which they were measured, seconds.
@@ -74,6 +77,28 @@ pub struct Directions {
     /// Writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write: Option<Requests>,
+    /// Trims.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trim: Option<Requests>,
+}
+
+impl TimeRecord {
+    /// Returns the requests of each direction that there are, with its name.
+    pub fn each(&self) -> impl Iterator<Item = (&'static str, &Requests)> {
+        named([&self.read, &self.write, &self.trim])
+    }
+}
+
+impl Directions {
+    /// Returns the requests of each direction that there are, with its name.
+    pub fn each(&self) -> impl Iterator<Item = (&'static str, &Requests)> {
+        named([&self.read, &self.write, &self.trim])
+    }
+}
+
+fn named(all: [&Option<Requests>; 3]) -> impl Iterator<Item = (&'static str, &Requests)> {
+    let named = ["read", "write", "trim"].into_iter().zip(all);
+    named.filter_map(|(name, requests)| Some((name, requests.as_ref()?)))
 }
 
 /// Bandwidth and latency of a set of requests.

@@ -60,10 +60,15 @@ impl Placer {
             RuleKind::Simple(Simple::Sequential) => Choice::Sequential,
             RuleKind::Map(file) => Choice::Map(PlaceMap::read(&folder.join(file))?),
             RuleKind::File(file) => {
-                let rules = read_rules(&folder.join(file))?;
+                let path = folder.join(file);
+                let rules = read_rules(&path)?;
+                check_handles(&rules, handles, &path)?;
                 Choice::List(rules.iter().map(|r| compiled(r, scan)).collect())
             }
-            RuleKind::List(list) => Choice::List(list.iter().map(|r| compiled(r, scan)).collect()),
+            RuleKind::List(list) => {
+                check_handles(list, handles, &scan.path)?;
+                Choice::List(list.iter().map(|r| compiled(r, scan)).collect())
+            }
         };
         Ok(Placer { choice, runs: Runs::default() })
     }
@@ -97,6 +102,21 @@ impl Placer {
             Choice::Map(map) => Some(map),
             _ => None,
         }
+    }
+}
+
+/// Refuses rules for handles that the namespace lacks. Where it has but one, as without FDP, all writes go there.
+fn check_handles(rules: &[Rule], handles: u16, path: &Path) -> Result<(), TraceError> {
+    match rules.iter().find(|rule| handles > 1 && rule.handle >= handles) {
+        None => Ok(()),
+        Some(rule) => Err(TraceError::Option {
+            path: path.to_owned(),
+            reason: format!(
+                "placement: {} is not a placement index of the namespace (0 to {})",
+                rule.handle,
+                handles - 1
+            ),
+        }),
     }
 }
 

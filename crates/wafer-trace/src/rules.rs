@@ -79,7 +79,7 @@ impl RuleTable {
             (None, None) => None,
             (from, to) => Some((from.map_or(0, |b| b.0), to.map_or(u64::MAX, |b| b.0))),
         };
-        Ok(Rule {
+        let rule = Rule {
             handle: self.handle,
             process: pattern("process", self.process)?,
             volume: pattern("volume", self.volume)?,
@@ -87,7 +87,8 @@ impl RuleTable {
             at_least: self.min_size.map(|b| b.0),
             below: self.max_size.map(|b| b.0.saturating_add(1)),
             sequential: self.sequential,
-        })
+        };
+        rule.checked()
     }
 }
 
@@ -199,7 +200,7 @@ fn rule(text: &str) -> Result<Rule, String> {
             )
         })?;
     }
-    Ok(rule)
+    rule.checked()
 }
 
 fn add_condition(rule: &mut Rule, text: &str) -> Option<()> {
@@ -252,6 +253,19 @@ impl TryFrom<Spelling> for PlacementRules {
 }
 
 impl Rule {
+    /// Refuses a rule that holds for no write.
+    fn checked(self) -> Result<Self, String> {
+        if let Some((from, to)) = self.lba.filter(|(from, to)| from >= to) {
+            return Err(format!("no address is from {} up to {}", Bytes(from), Bytes(to)));
+        }
+        match (self.at_least, self.below) {
+            (Some(least), Some(below)) if least >= below => {
+                Err(format!("no size is {} or more and less than {}", Bytes(least), Bytes(below)))
+            }
+            _ => Ok(self),
+        }
+    }
+
     /// Returns the rule in the one-line form.
     fn to_text(&self) -> String {
         let mut parts = Vec::new();

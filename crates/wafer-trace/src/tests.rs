@@ -270,7 +270,16 @@ fn placement_follows_the_rules() {
         [NONE, 2, 3, 1]
     );
     assert_eq!(placed("5: sequential, size>=1KiB; 4"), [4, 5, 4, 4]);
-    for bad in ["", "1: colour=red", "x", "1: size>=much", "1: lba=3", "70000"] {
+    for bad in [
+        "",
+        "1: colour=red",
+        "x",
+        "1: size>=much",
+        "1: lba=3",
+        "70000",
+        "1: lba=5..3",
+        "1: size>=8KiB, size<4KiB",
+    ] {
         assert!(bad.parse::<PlacementRules>().is_err(), "{bad}");
     }
 }
@@ -314,6 +323,9 @@ fn rules_are_tables_or_a_file_of_them() {
         (r#"[{"handle":1,"min_size":"much"}]"#, "much"),
         (r#"[{"handle":1,"process":"a["}]"#, "process"),
         ("[]", "no rules"),
+        (r#"[{"handle":1,"from":"2MiB","to":"1MiB"}]"#, "no address is from 2MiB up to 1MiB"),
+        (r#"[{"handle":1,"min_size":8192,"max_size":4096}]"#, "no size is 8KiB or more"),
+        (r#""1: random; 99""#, "99 is not a placement index of the namespace (0 to 7)"),
     ] {
         let message = placed(bad).unwrap_err();
         assert!(message.contains(expected), "{bad}: {message}");
@@ -322,6 +334,7 @@ fn rules_are_tables_or_a_file_of_them() {
         ("[[rule]]\nhandle = 70000\n", "rules.toml: line 2"),
         ("[[rule]]\nhandle = 1\nprocess = 3\n", "rules.toml: line 3"),
         ("", "no rules"),
+        ("[[rule]]\nhandle = 8\n", "rules.toml: placement: 8 is not a placement index"),
     ] {
         std::fs::write(folder.path().join("rules.toml"), text).unwrap();
         let message = placed(r#""rules:rules.toml""#).unwrap_err();

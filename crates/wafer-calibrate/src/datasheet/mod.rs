@@ -56,8 +56,8 @@ impl Datasheet {
     fn check(&self) -> Result<(), LabError> {
         let wrong = |name, reason: String| Err(LabError::argument(name, reason));
         let capacity = self.capacity.0;
-        if !(1_000_000_000..=1_000_000_000_000_000).contains(&capacity) {
-            return wrong("capacity", format!("expected 1GB to 1000TB, not {}", self.capacity));
+        if !(1_000_000_000..=64 << 40).contains(&capacity) {
+            return wrong("capacity", format!("expected 1GB to 64TiB, not {}", self.capacity));
         }
         for (name, rate) in [("seq_read", self.seq_read), ("seq_write", self.seq_write)] {
             if !(1_000_000..=1_000_000_000_000).contains(&rate.0) {
@@ -69,10 +69,18 @@ impl Datasheet {
                 return wrong(name, format!("expected 100 to 1000000000 per second, not {iops}"));
             }
         }
+        let latencies =
+            [("read_latency", self.read_latency), ("write_latency", self.write_latency)];
+        for (name, latency) in latencies {
+            let known = latency.unwrap_or(1.0);
+            if !(0.1..=100_000.0).contains(&known) {
+                return wrong(name, format!("expected 0.1 to 100000 microseconds, not {known}"));
+            }
+        }
         let random = self.rand_write * PAGE;
         if random > self.seq_write.0 as f64 {
             let reason = format!(
-                "{} IOPS are {:.0} MB/s, more than the {:.0} MB/s of --seq-write: one of them is not the rate in \
+                "{} IOPS are {:.0} MB/s, more than the {:.0} MB/s of sequential writes: one of them is not the rate in \
                  steady state",
                 self.rand_write,
                 random / 1e6,
@@ -83,7 +91,7 @@ impl Datasheet {
         let random = self.rand_read * PAGE;
         if random > 1.1 * self.seq_read.0 as f64 {
             let reason = format!(
-                "{} IOPS are {:.0} MB/s, more than the {:.0} MB/s of --seq-read",
+                "{} IOPS are {:.0} MB/s, more than the {:.0} MB/s of sequential reads",
                 self.rand_read,
                 random / 1e6,
                 self.seq_read.0 as f64 / 1e6

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use wafer_record::Volume;
 
-use super::values::within;
+use super::values::{policies, within};
 use super::{DataArgs, OptionalDeviceArgs, complete};
 
 const COMPARE_EXAMPLES: &str = "\
@@ -19,7 +19,10 @@ Examples:
 #[command(after_help = COMPARE_EXAMPLES)]
 pub(crate) struct CompareArgs {
     /// GC policies (see `wafer policies`); `all` is every one.
-    #[arg(value_name = "POLICY", required = true, add = complete::policies())]
+    #[arg(
+        value_name = "POLICY", required = true, value_parser = policies(), hide_possible_values = true,
+        add = complete::policies()
+    )]
     pub(crate) policies: Vec<String>,
 
     /// Workloads: experiment files, and fio job files for the device given here.

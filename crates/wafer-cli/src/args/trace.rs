@@ -48,17 +48,17 @@ pub(crate) struct TraceArgs {
     pub(crate) trace: Vec<PathBuf>,
 
     /// Set an option of all traces, such as `from=90s` or `map=compact`. Repeatable.
-    #[arg(long, value_name = "KEY=VALUE", add = complete::trace_keys())]
+    #[arg(long, value_name = "KEY=VALUE", requires = "trace", add = complete::trace_keys())]
     pub(crate) trace_set: Vec<String>,
 
     /// Placement identifiers of the traces' writes: trace (those recorded), none, volume, process, size,
     /// sequential, map:FILE.csv, or rules such as `1: process=jbd2*; 2: size>=64KiB, sequential; 0`.
     /// Short for --trace-set placement=RULES.
-    #[arg(long, value_name = "RULES")]
+    #[arg(long, value_name = "RULES", requires = "trace")]
     pub(crate) place: Option<String>,
 
     /// Refuse traces with damaged records instead of skipping the records.
-    #[arg(long)]
+    #[arg(long, requires = "trace")]
     pub(crate) strict: bool,
 }
 

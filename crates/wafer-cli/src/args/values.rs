@@ -1,10 +1,12 @@
 //! Parsers of values that several commands take.
 
+use std::iter;
 #[cfg(feature = "serve")]
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use clap::builder::PossibleValuesParser;
 use wafer_interface::Bytes;
 #[cfg(feature = "serve")]
 use wafer_io::Pool;
@@ -90,6 +92,12 @@ pub(super) fn within(
 pub(super) fn rate(text: &str) -> Result<Bytes, String> {
     let bytes = text.trim().strip_suffix("/s").unwrap_or(text).parse();
     bytes.map_err(|_| "expected bytes per second, such as 1500MB/s".to_owned())
+}
+
+/// Parses the name of a GC policy, or `all`.
+pub(super) fn policies() -> PossibleValuesParser {
+    let names = wafer_device::policy::POLICIES.iter().map(|policy| policy.name);
+    PossibleValuesParser::new(iter::once("all").chain(names))
 }
 
 /// Parses a number above 0.

@@ -166,6 +166,13 @@ fn print(out: &mut impl std::io::Write, e: &Explanation) -> std::io::Result<()> 
              caused"
         )?;
     }
+    if let Some(shared) = &e.shared {
+        writeln!(
+            out,
+            "{} more RUs were collected that held relocated data, {} of them empty.",
+            shared.reclaim_units, shared.empty
+        )?;
+    }
     if e.handles.iter().any(|h| h.caused_share.is_none()) {
         writeln!(out, "Causes by handle (-) need a record of `wafer run --attribution`.")?;
     }

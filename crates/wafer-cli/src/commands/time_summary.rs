@@ -29,22 +29,24 @@ pub(crate) fn print(out: &mut impl Write, time: &TimeRecord) -> io::Result<()> {
         "p99.99",
         "max",
     ]);
-    let all = [("all", &time.read, &time.write)].into_iter();
-    let jobs = time.jobs.iter().map(|(name, job)| (name.as_str(), &job.read, &job.write));
-    for (name, read, write) in all.chain(jobs) {
-        for (direction, requests) in [("read", read), ("write", write)] {
-            if let Some(requests) = requests {
-                table.row(row(name, direction, requests));
-            }
+    for (direction, requests) in time.each() {
+        table.row(row("all", direction, requests));
+    }
+    for (name, job) in &time.jobs {
+        for (direction, requests) in job.each() {
+            table.row(row(name, direction, requests));
         }
     }
-    table.print(out)?;
+    if time.each().next().is_none() {
+        writeln!(out, "no reads, writes or trims after the ramp of the jobs")?;
+    } else {
+        table.print(out)?;
+    }
     let dies: Vec<String> = (time.dies.iter().filter(|(_, share)| **share >= 0.0005))
         .map(|(work, share)| format!("{} {:.1} %", work.replace('_', " "), share * 100.0))
         .collect();
     writeln!(out, "dies: {}", dies.join(", "))?;
-    for (direction, requests) in [("read", &time.read), ("write", &time.write)] {
-        let Some(requests) = requests else { continue };
+    for (direction, requests) in time.each() {
         for band in requests.bands.iter().filter(|band| band.from >= 99.0) {
             let mut parts: Vec<(&String, &f64)> = band.parts_us.iter().collect();
             parts.sort_by(|a, b| b.1.total_cmp(a.1));

@@ -7,7 +7,10 @@ use wafer_media::{Latencies, Media, PARTS, Time, WORKS, Work};
 use wafer_record::time::{Band, Directions, PERCENTILES, Requests};
 use wafer_record::{HandleKey, TimeRecord};
 
-use super::statistics::{Group, Pair, Span, Statistics};
+use super::statistics::{Direction, Group, Span, Statistics};
+
+/// Latencies by [`Direction`].
+type ByDirection = [Latencies; 3];
 
 /// Bands of percentiles whose parts are recorded.
 const BANDS: [(f64, f64); 6] =
@@ -23,13 +26,14 @@ impl Statistics {
         timing: &TimingConfig,
     ) -> TimeRecord {
         let seconds = (now - from) as f64 / 1e9;
-        let mut all = Pair::default();
-        let mut jobs: BTreeMap<&str, (Pair, Span)> = BTreeMap::new();
+        let mut all = ByDirection::default();
+        let mut jobs: BTreeMap<&str, (ByDirection, Span)> = BTreeMap::new();
         for (number, job) in self.results() {
             let of_job = self.sum(|group| group.job == Some(number));
             merge(&mut all, &of_job);
-            let (pair, span) = jobs.entry(&job.name).or_insert_with(|| (Pair::default(), job.span));
-            merge(pair, &of_job);
+            let (sum, span) =
+                (jobs.entry(&job.name)).or_insert_with(|| (ByDirection::default(), job.span));
+            merge(sum, &of_job);
             span.join(job.span);
         }
         if self.jobs.is_empty() {
@@ -37,7 +41,7 @@ impl Statistics {
         }
         let mut handles: BTreeMap<u16, Latencies> = BTreeMap::new();
         for (group, latencies) in &self.groups {
-            if !group.is_read && group.placement != Placement::NONE {
+            if group.direction == Direction::Write && group.placement != Placement::NONE {
                 handles.entry(group.placement.0).or_default().merge(latencies);
             }
         }
@@ -57,13 +61,15 @@ impl Statistics {
             + power.die_w * busy / 1e9
             + power.channel_pj * counts.channel_bytes as f64 / 1e12
             + power.link_pj * counts.link_bytes as f64 / 1e12;
+        let Directions { read, write, trim, .. } = directions(&all, measured, Detail::Bands);
         TimeRecord {
             seconds,
-            read: requests(&all.read, measured, Detail::Bands),
-            write: requests(&all.write, measured, Detail::Bands),
+            read,
+            write,
+            trim,
             jobs: (jobs.iter())
-                .map(|(name, (pair, span))| {
-                    ((*name).to_owned(), directions(pair, span.seconds(), Detail::Histogram))
+                .map(|(name, (all, span))| {
+                    ((*name).to_owned(), directions(all, span.seconds(), Detail::Histogram))
                 })
                 .collect(),
             handles: (handles.iter())
@@ -73,7 +79,7 @@ impl Statistics {
                 .collect(),
             namespaces: (1..)
                 .zip((0..self.namespaces).map(|at| self.sum(|group| group.namespace.index() == at)))
-                .map(|(nsid, pair)| (nsid, directions(&pair, seconds, Detail::Percentiles)))
+                .map(|(nsid, all)| (nsid, directions(&all, seconds, Detail::Percentiles)))
                 .collect(),
             dies,
             energy_joules,
@@ -85,11 +91,10 @@ impl Statistics {
     }
 
     /// Returns the latencies of the groups that are chosen.
-    fn sum(&self, is_chosen: impl Fn(&Group) -> bool) -> Pair {
-        let mut sum = Pair::default();
+    fn sum(&self, is_chosen: impl Fn(&Group) -> bool) -> ByDirection {
+        let mut sum = ByDirection::default();
         for (group, latencies) in self.groups.iter().filter(|(group, _)| is_chosen(group)) {
-            let direction = if group.is_read { &mut sum.read } else { &mut sum.write };
-            direction.merge(latencies);
+            sum[group.direction as usize].merge(latencies);
         }
         sum
     }
@@ -103,9 +108,8 @@ enum Detail {
     Bands,
 }
 
-fn merge(sum: &mut Pair, pair: &Pair) {
-    sum.read.merge(&pair.read);
-    sum.write.merge(&pair.write);
+fn merge(sum: &mut ByDirection, part: &ByDirection) {
+    sum.iter_mut().zip(part).for_each(|(sum, part)| sum.merge(part));
 }
 
 fn name(work: Work) -> &'static str {
@@ -120,11 +124,13 @@ fn name(work: Work) -> &'static str {
     }
 }
 
-fn directions(pair: &Pair, seconds: f64, detail: Detail) -> Directions {
+fn directions(all: &ByDirection, seconds: f64, detail: Detail) -> Directions {
+    let of = |direction: Direction| requests(&all[direction as usize], seconds, detail);
     Directions {
         seconds,
-        read: requests(&pair.read, seconds, detail),
-        write: requests(&pair.write, seconds, detail),
+        read: of(Direction::Read),
+        write: of(Direction::Write),
+        trim: of(Direction::Trim),
     }
 }
 

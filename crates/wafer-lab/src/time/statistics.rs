@@ -9,11 +9,23 @@ use wafer_media::{Done, Latencies, Time};
 use super::series::Series;
 use crate::source::TimedJob;
 
-/// Reads and writes.
-#[derive(Default)]
-pub(super) struct Pair {
-    pub(super) read: Latencies,
-    pub(super) write: Latencies,
+/// What requests do whose latencies are recorded.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Direction {
+    Read,
+    Write,
+    Trim,
+}
+
+impl Direction {
+    fn of(op: Op) -> Option<Direction> {
+        match op {
+            Op::Read => Some(Direction::Read),
+            Op::Write => Some(Direction::Write),
+            Op::Deallocate => Some(Direction::Trim),
+            Op::Flush | Op::Update => None,
+        }
+    }
 }
 
 /// What tells requests apart whose latencies are recorded apart.
@@ -21,7 +33,7 @@ pub(super) struct Pair {
 pub(super) struct Group {
     /// None for a stream that names no jobs.
     pub(super) job: Option<usize>,
-    pub(super) is_read: bool,
+    pub(super) direction: Direction,
     pub(super) namespace: NsId,
     /// The placement index that they name.
     pub(super) placement: Placement,
@@ -67,8 +79,8 @@ pub(super) struct Statistics {
     pub(super) groups: Vec<(Group, Latencies)>,
     /// Where each group is among them.
     places: HashMap<Group, usize, FxBuildHasher>,
-    /// Those of the last write and read: of the next ones, too, nearly always.
-    last: [Option<(Group, usize)>; 2],
+    /// Those of the last read, write and trim: of the next ones, too, nearly always.
+    last: [Option<(Group, usize)>; 3],
     pub(super) series: Series,
     /// Whether the ramp of any job has ended.
     measures: bool,
@@ -88,7 +100,7 @@ impl Statistics {
             namespaces,
             groups: Vec::new(),
             places: HashMap::default(),
-            last: [None; 2],
+            last: [None; 3],
             series: Series::default(),
         }
     }
@@ -119,14 +131,17 @@ impl Statistics {
     }
 
     pub(super) fn add(&mut self, done: &Done, (command, ticket): (Command, u64)) {
-        let is_read = match command.op {
-            Op::Read => true,
-            Op::Write => false,
-            Op::Deallocate | Op::Flush | Op::Update => return,
-        };
+        let Some(direction) = Direction::of(command.op) else { return };
         let latency = done.time - done.request.submitted;
-        let bytes = done.request.bytes;
-        self.series.add(done.time, is_read, latency, bytes);
+        let bytes = match direction {
+            // They move no bytes.
+            Direction::Trim => command.bytes(),
+            Direction::Read | Direction::Write => {
+                let bytes = done.request.bytes;
+                self.series.add(done.time, direction == Direction::Read, latency, bytes);
+                bytes
+            }
+        };
         let number = stream::job_of(ticket);
         let mut job = None;
         if let Some(of) = self.jobs.get_mut(number) {
@@ -137,8 +152,8 @@ impl Statistics {
             job = Some(number);
         }
         let Command { namespace, placement, .. } = command;
-        let group = Group { job, is_read, namespace, placement };
-        let last = &mut self.last[usize::from(is_read)];
+        let group = Group { job, direction, namespace, placement };
+        let last = &mut self.last[direction as usize];
         let at = match *last {
             Some((same, at)) if same == group => at,
             _ => *self.places.entry(group).or_insert_with(|| {

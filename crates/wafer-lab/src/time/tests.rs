@@ -3,6 +3,7 @@
 use wafer_device::Device;
 use wafer_device::policy::POLICIES;
 use wafer_interface::{Command, Op, Placement, stream};
+use wafer_record::time::Requests;
 use wafer_record::{Precondition, Record, Recorder, TimeRecord};
 
 use super::{ClosedLoop, TimedRun};
@@ -244,6 +245,23 @@ fn shares_of_dies_add_up_however_short_the_run_is() {
         let shares: f64 = record.dies.values().sum();
         assert!((shares - 1.0).abs() < 1e-9 && record.dies["host_program"] > 0.1, "{shares}");
     }
+}
+
+#[test]
+fn trims_have_their_own_latency() {
+    let record =
+        run("[w]\nrw=randtrimwrite\nbs=4k\nsize=4m\n[r]\nrw=randread\nsize=1m\n", &filled());
+    let time = record.time.as_ref().unwrap();
+    let count = |all: &Option<Requests>| all.as_ref().map(|all| (all.count, all.bytes));
+    let job = &time.jobs["w"];
+    assert_eq!(count(&job.write), Some((1024, 4 << 20)));
+    assert_eq!(count(&job.trim), Some((1024, 4 << 20)));
+    assert_eq!((&job.read, &time.jobs["r"].trim), (&None, &None));
+    assert_eq!(count(&time.trim), count(&job.trim));
+    assert!(time.trim.as_ref().unwrap().mean_us > 0.0);
+    let fio = wafer_record::fio_json(&record).unwrap();
+    let trims = fio["jobs"].as_array().unwrap().iter().map(|job| &job["trim"]["total_ios"]);
+    assert_eq!(trims.cloned().collect::<Vec<_>>(), [0, 1024]);
 }
 
 #[test]

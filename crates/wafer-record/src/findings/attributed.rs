@@ -8,7 +8,7 @@
 //! The study names the effects and gives no thresholds. Those here are conventions of this project,
 //! the same for every record.
 
-use super::{Added, AttributionRecord, Cause, HandleCost, ratio};
+use super::{Added, AttributionRecord, Cause, CollectedRecord, HandleCost, ratio};
 
 /// A Noisy RUH causes relocation of at least this many bytes of other handles per host byte ...
 const NOISY_PER_HOST_BYTE: f64 = 0.25;
@@ -44,6 +44,11 @@ pub(super) fn costs(a: &AttributionRecord) -> (u64, Vec<HandleCost>) {
         moved_bytes: a.collected[h].relocated_bytes,
     };
     (all, (0..count).map(cost).collect())
+}
+
+/// Returns the collections of reclaim units that belong to no handle; none if there are no such units.
+pub(super) fn shared(a: &AttributionRecord) -> Option<&CollectedRecord> {
+    a.collected.get(a.handles.len())
 }
 
 /// Returns what the attribution shows, the largest first within each kind.

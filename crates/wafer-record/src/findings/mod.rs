@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::metrics::Part;
 use crate::text::ratio;
-use crate::{AttributionRecord, HandleKey, Record};
+use crate::{AttributionRecord, CollectedRecord, HandleKey, Record};
 
 /// A finding: a cause with its numbers, and the sentence about it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -285,6 +285,9 @@ pub struct Explanation {
     pub relocated_bytes: u64,
     /// Cost of each handle.
     pub handles: Vec<HandleCost>,
+    /// Collections of reclaim units that held relocated data of several handles; needs `wafer run --attribution`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shared: Option<CollectedRecord>,
     /// Findings, from the whole device to single handles.
     pub findings: Vec<Finding>,
 }
@@ -328,6 +331,7 @@ impl Explanation {
             waf: record.summary.waf,
             relocated_bytes,
             handles,
+            shared: attribution.and_then(attributed::shared).cloned(),
             findings: record.findings.clone().unwrap_or_else(|| Finding::all(record)),
         }
     }

@@ -17,8 +17,7 @@ const GC: [&str; 3] = ["gc_program", "gc_read", "erase"];
 
 /// Returns the causes that the times show.
 pub(super) fn causes(time: &TimeRecord) -> Vec<Cause> {
-    let directions = [("read", &time.read), ("write", &time.write)];
-    let tails = directions.into_iter().filter_map(|(name, all)| tail(name, all.as_ref()?));
+    let tails = time.each().filter_map(|(name, all)| tail(name, all));
     tails.chain(background(time)).collect()
 }
 
