@@ -198,7 +198,7 @@ web-test: ## The web pages in Chromium (installs it, Node and promtool if missin
 
 .PHONY: python python-install sdist docs-commands site figures gallery notebooks
 python: sdist ## The Python package: source, the wheel that it builds, tests, notebooks, site
-	$(MAKE) --no-print-directory python-install site docs-commands WHEEL_SOURCE=$(SDIST)/source
+	$(MAKE) --no-print-directory --jobs=2 python-install site docs-commands WHEEL_SOURCE=$(SDIST)/source
 	$(VENV)/bin/twine check --strict $(SDIST)/wafer-*.tar.gz $(WHEELS)/wafer-*.whl
 	$(VENV)/bin/python python/tests/clean_install.py $(WHEELS)/wafer-*.whl $(abspath $(TARGET))/clean-venv
 	$(VENV)/bin/python -m pytest -n auto --maxprocesses 4 python/tests

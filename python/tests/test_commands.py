@@ -88,6 +88,14 @@ def test_invalid_arrays_are_refused(arguments, message):
         wafer.Commands(**arguments)
 
 
+def test_masked_and_extra_columns_are_refused(small):
+    with pytest.raises(wafer.WorkloadError, match="lba: has masked values"):
+        wafer.Commands(np.ma.array([0, 1], mask=[False, True]))
+    six = wafer.commands([([0], [1], [0], [1], [0], [5])])
+    with pytest.raises(wafer.WorkloadError, match="at most lba, length, placement, op, namespace, found 6"):
+        wafer.run(small, six, volume="1x")
+
+
 def test_commands_beyond_the_device_are_refused(small):
     last = small.logical_bytes // 4096 - 1
     assert wafer.run(small, wafer.Commands([last])).host_bytes == 4096

@@ -108,6 +108,12 @@ def test_invalid_victims_raise_policy_errors(small, job, answer, message):
     assert "\n" not in str(raised.value)
 
 
+@pytest.mark.parametrize("policy", ["fifo", object()])
+def test_what_is_no_policy_is_refused(small, job, policy):
+    with pytest.raises(TypeError, match=r"policy: expected a wafer\.Policy"):
+        wafer.run(small, job, volume="1x", policy=policy)
+
+
 def test_an_exception_of_the_policy_is_raised(small, job):
     class Breaks(wafer.Policy):
         def select_victim(self, rus):

@@ -345,6 +345,48 @@ def test_records_have_findings_and_metrics_and_old_ones_get_them(small, two_jobs
     assert (again.findings, again.metrics) == (result.findings, result.metrics)
 
 
+def test_a_measured_drive_has_no_geometry(small, job, tmp_path):
+    record = wafer.run(small, job, volume="2x").record
+    for key in ("geometry", "config", "seed"):
+        record["provenance"].pop(key)
+    record.pop("digest")
+    measured = {"device": "/dev/nvme0", "capacity_bytes": None}
+    record["provenance"]["measured"] = measured
+    (tmp_path / "m.json").write_text(json.dumps(record))
+    unknown = wafer.Result.from_json(tmp_path / "m.json")
+    assert (unknown.capacity, unknown.seed, unknown.digest) == (0, 0, "")
+    assert "GB>" in repr(unknown)
+    assert "WAF" in unknown._repr_html_()
+    assert np.isnan(unknown.timeline.volume).all()
+    assert len(unknown.to_polars()) > 0
+    assert unknown.waf_per("64MiB").mean() == pytest.approx(unknown.waf, rel=0.1)
+    with pytest.raises(wafer.ConfigError, match="no geometry"):
+        _ = unknown.geometry
+    measured["capacity_bytes"] = small.logical_bytes
+    known = wafer.Result(json.dumps(record))
+    assert "at 2x" in repr(known)
+    assert known.timeline.volume[-1] == pytest.approx(2)
+
+
+def test_what_is_no_record_is_refused(tmp_path):
+    (tmp_path / "x.json").write_text('{"schema": "wafer.result/1", "name": "x", "summary": {}}')
+    with pytest.raises(wafer.ConfigError, match=r"x\.json: not a result record: no provenance"):
+        wafer.Result.from_json(tmp_path / "x.json")
+
+
+def test_handles_that_no_host_wrote_have_no_waf():
+    handle = wafer.Handle([0, 0], [100, 300], 100)
+    assert np.isnan(handle.waf)
+
+
+def test_timelines_are_checked():
+    with pytest.raises(wafer.ConfigError, match="as many as"):
+        wafer.Timeline([1, 2], [1], 100)
+    long = wafer.Timeline([10**12], [10**12], 10**9)
+    with pytest.raises(wafer.ConfigError, match="1B makes more than 1,000,000 steps"):
+        long.waf_per("1B")
+
+
 TIMED_JOBS = """
 [global]
 time_based=1

@@ -17,6 +17,12 @@ def test_student_is_the_table(freedom, quantile):
     assert stats.student(freedom) == pytest.approx(quantile, abs=1e-4)
 
 
+@pytest.mark.parametrize("confidence", [0, 1, 1.1, float("nan")])
+def test_student_needs_a_confidence(confidence):
+    with pytest.raises(wafer.ConfigError, match="is not between 0 and 1"):
+        stats.student(4, confidence)
+
+
 def test_intervals_have_their_stated_coverage():
     rng = np.random.default_rng(1)
     inside = 0
@@ -77,7 +83,12 @@ def test_life_follows_the_media_writes():
     assert same.life(2, 1e12).years == pytest.approx(drive.life(2, 1e12).years)
     powered = endurance.Drive("3.84TB", dwpd=1, watts=10, embodied_carbon=0)
     assert powered.life(3, 1e12).carbon_per_year == pytest.approx(10 * 24 * 365.25 / 1000 * 0.445)
-    for wrong in ({}, {"dwpd": 1, "tbw": 1}, {"dwpd": 1, "rated_waf": 0.5}):
+    impossible = [{key: -1} for key in ("dwpd", "tbw")] + [
+        {"dwpd": 1, key: value}
+        for key in ("warranty_years", "price", "watts", "embodied_carbon", "longest_life")
+        for value in (-1, float("nan"))
+    ]
+    for wrong in ({}, {"dwpd": 1, "tbw": 1}, {"dwpd": 1, "rated_waf": 0.5}, *impossible):
         with pytest.raises(wafer.ConfigError):
             endurance.Drive("1TB", **wrong)
     with pytest.raises(wafer.ConfigError):

@@ -102,4 +102,5 @@ class Latencies:
         self.jobs: Mapping[str, Latencies] = MappingProxyType(jobs)
 
     def __repr__(self) -> str:
-        return f"<wafer.Latencies read {self.read!r}, write {self.write!r}, trim {self.trim!r}, jobs {list(self.jobs)}>"
+        directions = f"read {self.read!r}, write {self.write!r}, trim {self.trim!r}"
+        return f"<wafer.Latencies {directions}, jobs {list(self.jobs)}>"

@@ -118,9 +118,16 @@ def methods(policy: Policy | None) -> Methods | None:
     ----------
     policy
         A policy in Python.
+
+    Raises
+    ------
+    TypeError
+        It has no method ``select_victim``.
     """
     if policy is None:
         return None
+    if not callable(getattr(policy, "select_victim", None)):
+        raise TypeError(f"policy: expected a wafer.Policy, not {type(policy).__name__} {policy!r:.60}")
     name = getattr(policy, "name", None)
     own = getattr(type(policy), "select_destination", None) is not Policy.select_destination
     destination = getattr(policy, "select_destination", None) if own else None

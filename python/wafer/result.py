@@ -55,6 +55,9 @@ class Result:
         record = json.loads(text)
         if not isinstance(record, dict) or record.get("schema") != SCHEMA:
             raise ConfigError(f"not a result record: no schema {SCHEMA}")
+        for part in ("name", "summary", "provenance", "timeline"):
+            if part not in record:
+                raise ConfigError(f"not a result record: no {part}")
         self._text = text
         #: The whole record as a dict.
         self.record: dict[str, Any] = record
@@ -149,30 +152,49 @@ class Result:
 
     @property
     def config(self) -> dict[str, Any]:
-        """The device with every key resolved."""
-        config: dict[str, Any] = self.record["provenance"]["config"]
-        return config
+        """The device with every key resolved.
+
+        Raises
+        ------
+        ConfigError
+            The record is that of a measured drive.
+        """
+        return self._simulated("config")
 
     @property
     def geometry(self) -> dict[str, Any]:
-        """Sizes that follow from the configuration."""
-        geometry: dict[str, Any] = self.record["provenance"]["geometry"]
-        return geometry
+        """Sizes that follow from the configuration.
+
+        Raises
+        ------
+        ConfigError
+            The record is that of a measured drive.
+        """
+        return self._simulated("geometry")
+
+    def _simulated(self, key: str) -> dict[str, Any]:
+        value: dict[str, Any] | None = self.record["provenance"].get(key)
+        if value is None:
+            raise ConfigError(f"{self.name}: the record has no {key}; nobody knows that of a measured drive")
+        return value
 
     @property
     def capacity(self) -> int:
-        """Logical capacity, bytes."""
+        """Logical capacity, bytes; of a measured drive what it says, or 0."""
+        measured = self.record["provenance"].get("measured")
+        if measured is not None:
+            return int(measured.get("capacity_bytes") or 0)
         return int(self.geometry["logical_pages"]) * int(self.geometry["page_bytes"])
 
     @property
     def seed(self) -> int:
         """Random seed."""
-        return int(self.record["provenance"]["seed"] or 0)
+        return int(self.record["provenance"].get("seed") or 0)
 
     @property
     def digest(self) -> str:
-        """Digest of the timeline: equal for equal configuration and seed, on any machine."""
-        return str(self.record["digest"])
+        """Digest of the timeline, equal for equal configuration and seed; empty unless simulated."""
+        return str(self.record.get("digest") or "")
 
     @property
     def application(self) -> dict[str, float]:
@@ -316,7 +338,8 @@ class Result:
                 lines.append((name, colour, volume, handle.cumulative_waf))
         rows = {
             "WAF": self.waf,
-            "host": f"{self.host_bytes / 1e9:.4g} GB, {self.host_bytes / max(self.capacity, 1):.3g}x",
+            "host": f"{self.host_bytes / 1e9:.4g} GB"
+            + (f", {self.host_bytes / self.capacity:.3g}x" if self.capacity else ""),
             "media": f"{self.media_bytes / 1e9:.4g} GB",
             "seed": self.seed,
         }
@@ -328,8 +351,8 @@ class Result:
         return (Result, (self._text,))
 
     def __repr__(self) -> str:
-        volume = self.host_bytes / self.capacity if self.capacity else 0.0
-        return f"<wafer.Result {self.name}: WAF {self.waf:.4f} at {volume:.3g}x>"
+        at = f"{self.host_bytes / self.capacity:.3g}x" if self.capacity else f"{self.host_bytes / 1e9:.4g} GB"
+        return f"<wafer.Result {self.name}: WAF {self.waf:.4f} at {at}>"
 
 
 def labels(results: Sequence[Result]) -> list[str]:

@@ -92,7 +92,12 @@ def student(freedom: int, confidence: float = 0.95) -> float:
     freedom
         Degrees of freedom, from 1.
     confidence
-        Share of the distribution within the interval.
+        Share of the distribution within the interval, between 0 and 1.
+
+    Raises
+    ------
+    ConfigError
+        Another confidence.
 
     Examples
     --------

@@ -20,6 +20,10 @@ __all__ = ["Handle", "Handles", "Timeline"]
 Volume = Union[str, float]
 
 
+#: Most steps of :meth:`Timeline.waf_per`: more than any plot shows.
+MOST_STEPS = 1_000_000
+
+
 def volume_bytes(volume: Volume, capacity: int) -> float:
     """Returns the bytes of a volume on a device of ``capacity`` bytes.
 
@@ -48,7 +52,7 @@ class Timeline:
     media_bytes
         MBMW at each point, bytes.
     capacity
-        Logical capacity of the device, bytes.
+        Logical capacity of the device, bytes; 0 if it is not known.
 
     Attributes
     ----------
@@ -58,6 +62,11 @@ class Timeline:
         MBMW at each point, bytes (``uint64``).
     capacity
         Logical capacity of the device, bytes.
+
+    Raises
+    ------
+    ConfigError
+        There are not as many points of both.
 
     Examples
     --------
@@ -70,14 +79,16 @@ class Timeline:
         self.host_bytes: npt.NDArray[np.uint64] = np.ascontiguousarray(host_bytes, dtype=np.uint64)
         self.media_bytes: npt.NDArray[np.uint64] = np.ascontiguousarray(media_bytes, dtype=np.uint64)
         self.capacity = capacity
+        if self.host_bytes.shape != self.media_bytes.shape or self.host_bytes.ndim != 1:
+            raise ConfigError("media_bytes: expected as many as host_bytes")
 
     def __len__(self) -> int:
         return len(self.host_bytes)
 
     @property
     def volume(self) -> npt.NDArray[np.float64]:
-        """Host bytes in multiples of the logical capacity."""
-        return self.host_bytes / float(self.capacity)
+        """Host bytes in multiples of the logical capacity; NaN if that is not known."""
+        return self.host_bytes / float(self.capacity or np.nan)
 
     @property
     def waf(self) -> npt.NDArray[np.float64]:
@@ -147,7 +158,7 @@ class Timeline:
         written = float(self.host_bytes[-1]) if len(self) else 0.0
         # The last point may lie a rounded block before the volume that was asked for.
         if last > written * (1 + 1e-6):
-            raise ConfigError(f"end: {end} is past the end of the run, {written / self.capacity:.3g}x")
+            raise ConfigError(f"end: {end} is past the end of the run, {self._multiples(written)}")
         media = self.media_at([first, min(last, written)])
         return float((media[1] - media[0]) / (min(last, written) - first))
 
@@ -162,7 +173,7 @@ class Timeline:
         Raises
         ------
         ConfigError
-            It is not a volume, 0, or more than the run has.
+            It is not a volume, 0, more than the run has, or less than a millionth of that.
 
         Examples
         --------
@@ -175,10 +186,15 @@ class Timeline:
             raise ConfigError(f"volume: {volume} must be above 0")
         written = float(self.host_bytes[-1]) if len(self) else 0.0
         if step > written * (1 + 1e-6):
-            raise ConfigError(f"volume: {volume} is more than the run has, {written / self.capacity:.3g}x")
+            raise ConfigError(f"volume: {volume} is more than the run has, {self._multiples(written)}")
+        if written / step > MOST_STEPS:
+            raise ConfigError(f"volume: {volume} makes more than {MOST_STEPS:,} steps")
         at = np.arange(int(written * (1 + 1e-6) // step) + 1) * step
         host = np.minimum(at, written)
         return np.asarray(np.diff(self.media_at(host)) / np.diff(host), dtype=np.float64)
+
+    def _multiples(self, written: float) -> str:
+        return f"{written / self.capacity:.3g}x" if self.capacity else f"{written:.0f} bytes"
 
     def to_polars(self) -> polars.DataFrame:
         """Returns a polars data frame with the columns host_bytes, media_bytes, volume, waf.
@@ -220,8 +236,8 @@ class Handle(Timeline):
         return int(self.media_bytes[-1]) if len(self) else 0
 
     def total_waf(self) -> float:
-        """Returns the WAF of the handle over the whole run; 1 if nothing was written."""
-        return self.total_media_bytes / self.total_host_bytes if self.total_host_bytes else 1.0
+        """Returns the WAF of the handle over the whole run; NaN if hosts wrote nothing through it."""
+        return self.total_media_bytes / self.total_host_bytes if self.total_host_bytes else float("nan")
 
     # A handle has one number where a timeline has an array.
     @property

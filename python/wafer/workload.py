@@ -394,6 +394,10 @@ def _batch(batch: Batch, unit: int) -> _Columns:
     if isinstance(batch, Mapping):
         return _columns(**{"unit": unit, **batch})
     if isinstance(batch, tuple):
+        if len(batch) > len(_Columns._fields):
+            raise WorkloadError(
+                f"commands: expected at most {', '.join(_Columns._fields)}, found {len(batch)} columns"
+            )
         return _columns(**dict(zip(_Columns._fields, batch)), unit=unit)
     return _columns(batch, unit=unit)
 
@@ -426,6 +430,8 @@ def _columns(
 
 
 def _integers(name: str, values: Integers, count: int, dtype: Any, times: int = 1) -> npt.NDArray[Any]:
+    if np.ma.is_masked(values):
+        raise WorkloadError(f"{name}: has masked values")
     array = np.asarray(values)
     if array.size == 0:
         array = array.astype(dtype)

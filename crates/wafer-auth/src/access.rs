@@ -81,7 +81,10 @@ pub struct WrongHost {
 /// Returns what is wrong with an NVMe Qualified Name.
 pub fn wrong_nqn(nqn: &str) -> Option<&'static str> {
     let holds = nqn.starts_with("nqn.") && nqn.len() <= MAX_NQN;
-    (!holds).then_some("an NVMe Qualified Name begins with `nqn.` and has at most 223 bytes")
+    if !holds {
+        return Some("an NVMe Qualified Name begins with `nqn.` and has at most 223 bytes");
+    }
+    (nqn == wafer_nvme::DISCOVERY_NQN).then_some("is the name of every discovery subsystem")
 }
 
 impl Default for Access {

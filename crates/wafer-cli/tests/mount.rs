@@ -66,8 +66,16 @@ impl Drive {
     }
 
     fn start(&mut self, trace: &str) {
+        self.server = Some(self.command(trace).spawn().unwrap());
+        let counters = self.path("drive/counters.json");
+        wait_for("mounting", || counters.exists());
+    }
+
+    /// The command that mounts it.
+    fn command(&self, trace: &str) -> Command {
         let data = format!("file:{}", self.text("data"));
-        let server = Command::new(env!("CARGO_BIN_EXE_wafer"))
+        let mut command = Command::new(env!("CARGO_BIN_EXE_wafer"));
+        command
             .args([
                 "mount",
                 &self.text("drive"),
@@ -77,12 +85,8 @@ impl Drive {
                 &data,
             ])
             .args(["--record", &self.text(trace), "--json", &self.text("counters.json"), "--quiet"])
-            .stderr(Stdio::inherit())
-            .spawn()
-            .unwrap();
-        self.server = Some(server);
-        let counters = self.path("drive/counters.json");
-        wait_for("mounting", || counters.exists());
+            .stderr(Stdio::inherit());
+        command
     }
 
     /// Unmounts and answers the counters.
@@ -111,9 +115,14 @@ impl Drop for Drive {
 }
 
 fn run_trace(drive: &Drive, trace: &str) -> Value {
+    run_trace_with(drive, trace, &[])
+}
+
+fn run_trace_with(drive: &Drive, trace: &str, more: &[&str]) -> Value {
     let output = Command::new(env!("CARGO_BIN_EXE_wafer"))
         .args(["run", "--device", &drive.text("device.toml"), "--trace", &drive.text(trace)])
         .args(["--trace-set", "volumes=namespaces", "--json", "-"])
+        .args(more)
         .output()
         .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -160,6 +169,37 @@ fn files_are_disks() {
     assert_eq!((back[904], back[4096]), (7, 0));
     drop(disk);
     drive.stop();
+}
+
+#[test]
+fn a_preconditioned_drive_is_that_of_a_run() {
+    const STATE: [&str; 2] = ["--precondition", "sequential+random:1"];
+    let mut drive = Drive::new();
+    drive.stop();
+    // A drive that was used keeps its state.
+    let refused =
+        drive.command("second.trace").args(STATE).stderr(Stdio::piped()).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    let message = String::from_utf8_lossy(&refused.stderr).into_owned();
+    let expected = "error: --precondition: the drive has been used before; its state is kept\n";
+    assert_eq!(message, expected);
+    for end in ["", ".state", ".journal"] {
+        let _ = fs::remove_file(drive.path(&format!("data{end}")));
+    }
+    drive.server = Some(drive.command("second.trace").args(STATE).spawn().unwrap());
+    wait_for("mounting", || drive.path("drive/counters.json").exists());
+    let disk = OpenOptions::new().write(true).open(drive.path("drive/nvme0n1")).unwrap();
+    for at in 0..200 {
+        disk.write_all_at(&[3; 4096], at * 7 % 256 * 65_536).unwrap();
+    }
+    drop(disk);
+    let counters = drive.stop();
+    let replay = run_trace_with(&drive, "second.trace", &STATE);
+    for key in ["host_bytes", "media_bytes", "erased_bytes"] {
+        assert_eq!(replay["summary"][key], counters["summary"][key], "{key}");
+    }
+    let host = counters["summary"]["host_bytes"].as_u64().unwrap();
+    assert!(counters["summary"]["media_bytes"].as_u64().unwrap() > host, "GC worked: {counters}");
 }
 
 #[test]

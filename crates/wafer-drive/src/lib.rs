@@ -343,6 +343,11 @@ impl Drive {
         self.environment.clock.monotonic().saturating_sub(self.started)
     }
 
+    /// Returns the random seed of the device.
+    pub fn seed(&self) -> u64 {
+        self.lock().seed
+    }
+
     /// Returns notices for the user about how the drive was opened.
     pub fn notices(&self) -> &[String] {
         &self.notices

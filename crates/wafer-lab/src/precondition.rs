@@ -6,6 +6,8 @@ use wafer_device::Geometry;
 use wafer_interface::{Command, CommandStream, LBA_BYTES, NsId, Op, Placement, stream};
 use wafer_record::Precondition;
 
+use crate::seed::derived;
+
 /// Bytes of one sequential command of the fill.
 const FILL_BYTES: u64 = 1 << 20;
 
@@ -23,8 +25,8 @@ pub struct PreconditionStream {
 }
 
 impl PreconditionStream {
-    /// Returns the commands that bring a device of this geometry into the state, without `load`; none for a
-    /// fresh device.
+    /// Returns the commands that bring a device of this geometry into the state before a run with that seed, without
+    /// `load` and `steady`; none for a fresh device.
     pub fn new(precondition: &Precondition, geometry: &Geometry, seed: u64) -> Option<Self> {
         let page = geometry.page_bytes;
         let pages: Vec<u64> = geometry.namespace_bytes().iter().map(|bytes| bytes / page).collect();
@@ -34,7 +36,7 @@ impl PreconditionStream {
             return None;
         }
         let fill = if precondition.sequential { 0 } else { pages.len() };
-        let rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let rng = Xoshiro256PlusPlus::seed_from_u64(derived(seed, 0));
         Some(PreconditionStream { page, pages, total, fill, next_page: 0, random_left, rng })
     }
 

@@ -202,6 +202,21 @@ fn work_is_conserved() {
     assert!(busy < 1.001 && busy > 0.99, "{busy}");
 }
 
+/// What dies still do of earlier work counts when counting begins anew.
+#[test]
+fn counts_that_begin_anew_have_the_rest_of_what_goes_on() {
+    let mut host = Host::new(&timing());
+    // Four programs, one a die: each die works from 0 to 960 us.
+    host.write(0, 4 * 24);
+    host.media.advance(1, &mut host.done);
+    host.media.reset_counts(700_000);
+    host.finish();
+    let of = |until| host.media.counts_until(until).dies.of(Work::HostProgram);
+    assert_eq!((of(700_000), of(800_000)), (0, 4 * 100_000));
+    // The channels took some nanoseconds before.
+    assert_eq!(of(2_000_000) / 100, 4 * 2_600);
+}
+
 /// Relocation takes its share of the dies: host and relocated pages together go at the rate of the dies.
 #[test]
 fn the_media_rate_is_shared_with_garbage_collection() {

@@ -24,7 +24,7 @@ use crate::files::Files;
 #[derive(Debug, thiserror::Error)]
 pub enum MountError {
     /// The folder cannot be mounted on.
-    #[error("{}: {source}", path.display())]
+    #[error("{}", path.display())]
     Mount {
         /// The folder.
         path: PathBuf,
@@ -34,6 +34,9 @@ pub enum MountError {
     /// The drive cannot be made.
     #[error(transparent)]
     Drive(#[from] DriveError),
+    /// A precondition, and a drive that was mounted or served before.
+    #[error("the drive has been used before; its state is kept")]
+    Used,
     /// The capture or the data are incomplete.
     #[error("the capture or the data are incomplete: {0}")]
     Incomplete(io::Error),
@@ -112,6 +115,9 @@ pub fn mount(
         }
     }
     if let Some(stream) = precondition {
+        if drive.counters().life.power_cycles > 1 {
+            return Err(MountError::Used);
+        }
         let mut batch = Batch::with_capacity(BATCH);
         loop {
             batch.clear();

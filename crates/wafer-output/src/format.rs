@@ -18,7 +18,8 @@ pub fn waf(waf: Option<f64>) -> String {
 
 /// Formats a duration in the unit that suits it.
 pub fn seconds(seconds: f64) -> String {
-    match seconds {
+    // The sum of no times is -0.
+    match seconds + 0.0 {
         s if s < 0.995 => format!("{:.0} ms", s * 1e3),
         s if s < 99.5 => format!("{s:.1} s"),
         s if s < 5970.0 => format!("{:.0} min", s / 60.0),

@@ -21,7 +21,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use wafer_record::text::{self, printable};
-use wafer_record::write_json;
+use wafer_record::{write_json, write_text};
 
 pub use format::{exact, percent, seconds, waf};
 pub use table::Table;
@@ -37,6 +37,11 @@ pub fn json(value: &impl Serialize) -> anyhow::Result<()> {
 /// Writes a value as JSON to a file, or to stdout if the path is `-`.
 pub fn json_to(path: &Path, value: &impl Serialize) -> anyhow::Result<()> {
     if is_stdout(path) { json(value) } else { Ok(write_json(path, value)?) }
+}
+
+/// Writes text for programs to a file, or to stdout if the path is `-`.
+pub fn text_to(path: &Path, words: &str) -> anyhow::Result<()> {
+    if is_stdout(path) { text(words) } else { Ok(write_text(path, words)?) }
 }
 
 /// Reports whether a path stands for stdout.

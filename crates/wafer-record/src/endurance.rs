@@ -163,12 +163,35 @@ impl Drive {
     /// Checks the values that a data sheet cannot have.
     ///
     /// # Errors
-    /// `rated_waf` is below 1.
+    /// `rated_waf` is below 1, a rating or a time is not above 0, or another value is below 0.
     pub fn check(&self) -> Result<(), RecordError> {
-        if self.rated_waf >= 1.0 {
-            return Ok(());
+        if self.rated_waf.is_nan() || self.rated_waf < 1.0 {
+            return Err(RecordError::input("rated_waf", format!("{} is below 1", self.rated_waf)));
         }
-        Err(RecordError::input("rated_waf", format!("{} is below 1", self.rated_waf)))
+        let rating = match self.rating {
+            Rating::Dwpd(dwpd) => Some(("dwpd", dwpd)),
+            Rating::Tbw(tbw) => Some(("tbw", tbw)),
+            Rating::Cycles { .. } => None,
+        };
+        let longest = self.longest_life.map(|years| ("longest_life", years));
+        let above = [rating, longest, Some(("warranty_years", self.warranty_years))];
+        let least = [
+            ("price", self.price.unwrap_or(0.0)),
+            ("watts", self.watts),
+            ("embodied_carbon", self.embodied_carbon),
+            ("grid_intensity", self.grid_intensity),
+        ];
+        let wrong = |name, value: f64, what| {
+            Err(RecordError::input(name, format!("{value} is not {what}")))
+        };
+        let mut above = above.into_iter().flatten();
+        if let Some((name, value)) = above.find(|(_, value)| !value.is_finite() || *value <= 0.0) {
+            return wrong(name, value, "a number above 0");
+        }
+        match least.into_iter().find(|(_, value)| !value.is_finite() || *value < 0.0) {
+            Some((name, value)) => wrong(name, value, "a number, 0 or more"),
+            None => Ok(()),
+        }
     }
 
     /// Returns the bytes of media writes that the rating allows.

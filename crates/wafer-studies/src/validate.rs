@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use wafer_config::did_you_mean;
 use wafer_lab::{Experiment, LabError, Options, Reference, Standing};
+use wafer_record::files::unreadable;
 
 use crate::generated::Marks;
 use crate::reproduce::{
@@ -90,7 +91,7 @@ pub fn experiments(
     options: &Options,
 ) -> Result<Vec<Experiment>, LabError> {
     let place = || folder.display().to_string();
-    let broken = |e: std::io::Error| LabError::config(place(), e.kind().to_string());
+    let broken = |e: std::io::Error| LabError::config(place(), unreadable(e.kind()));
     let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
         .map_err(broken)?
         .map(|entry| entry.map(|e| e.path()))

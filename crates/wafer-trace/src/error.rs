@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use wafer_record::files::unreadable;
+
 use super::format::FORMATS;
 
 /// A trace cannot be used. One line, with the file.
@@ -54,8 +56,7 @@ impl TraceError {
 
 fn reason(error: &io::Error) -> String {
     match error.kind() {
-        io::ErrorKind::NotFound => "no such file".to_owned(),
-        io::ErrorKind::PermissionDenied => "may not be read".to_owned(),
+        kind @ (io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied) => unreadable(kind),
         io::ErrorKind::IsADirectory => "is a folder, not a trace".to_owned(),
         io::ErrorKind::UnexpectedEof => "ends too early".to_owned(),
         _ => error.to_string().lines().next().unwrap_or("cannot be read").to_owned(),

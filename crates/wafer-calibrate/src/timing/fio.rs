@@ -12,11 +12,14 @@ use wafer_record::files::read_text;
 use super::measured::{Latency, Measured, PERCENTILES, Row};
 
 /// Options that have the same effect here.
-const KEPT: [&str; 15] = [
+const KEPT: [&str; 20] = [
     "rw",
     "readwrite",
     "bs",
     "blocksize",
+    "bssplit",
+    "bsrange",
+    "blocksize_range",
     "iodepth",
     "numjobs",
     "rate",
@@ -27,6 +30,8 @@ const KEPT: [&str; 15] = [
     "norandommap",
     "random_distribution",
     "thinktime",
+    "thinktime_blocks",
+    "percentage_random",
     "loops",
 ];
 /// Engines that keep more than one command in flight.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use wafer_record::Volume;
 
-use super::values::{policies, within};
+use super::values::{policy, within};
 use super::{DataArgs, OptionalDeviceArgs, complete};
 
 const COMPARE_EXAMPLES: &str = "\
@@ -20,7 +20,7 @@ Examples:
 pub(crate) struct CompareArgs {
     /// GC policies (see `wafer policies`); `all` is every one.
     #[arg(
-        value_name = "POLICY", required = true, value_parser = policies(), hide_possible_values = true,
+        value_name = "POLICY", required = true, value_parser = policy,
         add = complete::policies()
     )]
     pub(crate) policies: Vec<String>,

@@ -50,7 +50,7 @@ pub(crate) struct MeasureArgs {
     #[arg(long, value_name = "RESULT.json", value_hint = ValueHint::FilePath)]
     pub(crate) json: Option<PathBuf>,
 
-    /// File for the report page.
+    /// File for the report page; `-` is stdout.
     #[arg(long, value_name = "REPORT.html", value_hint = ValueHint::FilePath)]
     pub(crate) report: Option<PathBuf>,
 

@@ -43,7 +43,7 @@ pub(crate) struct MountArgs {
     pub(crate) record: Option<PathBuf>,
 
     /// State of the device at the start, as for `wafer run`. Preconditioning is neither counted nor
-    /// captured, and its data reads as zeroes. Default: fresh.
+    /// captured, and its data reads as zeroes. A drive that was used before keeps its state. Default: fresh.
     #[arg(long, value_name = "STATE")]
     pub(crate) precondition: Option<Precondition>,
 

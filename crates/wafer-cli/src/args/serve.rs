@@ -34,7 +34,7 @@ pub(crate) struct ServeArgs {
 
     /// File with several subsystems to serve, each with its device. Its keys are the options that describe one: `device`,
     /// `set`, `data`, `record`, `lba`, `invalid_placement`, `fdp_events`, `nqn`, `serial`, `hosts` and `seed`.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, required_unless_present = "device",
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath,
         conflicts_with_all = ["device", "set", "data", "record", "lba", "invalid_placement", "fdp_events", "nqn", "serial",
             "hosts", "seed", "http"])]
     pub(crate) subsystems: Option<PathBuf>,

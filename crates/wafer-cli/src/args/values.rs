@@ -6,7 +6,8 @@ use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use clap::builder::PossibleValuesParser;
+use wafer_config::did_you_mean;
+use wafer_device::policy::POLICIES;
 use wafer_interface::Bytes;
 #[cfg(feature = "serve")]
 use wafer_io::Pool;
@@ -94,10 +95,15 @@ pub(super) fn rate(text: &str) -> Result<Bytes, String> {
     bytes.map_err(|_| "expected bytes per second, such as 1500MB/s".to_owned())
 }
 
-/// Parses the name of a GC policy, or `all`.
-pub(super) fn policies() -> PossibleValuesParser {
-    let names = wafer_device::policy::POLICIES.iter().map(|policy| policy.name);
-    PossibleValuesParser::new(iter::once("all").chain(names))
+/// Parses the name of a GC policy, behind `+` with what it runs with, or `all`.
+pub(super) fn policy(text: &str) -> Result<String, String> {
+    let names = POLICIES.iter().map(|policy| policy.name);
+    let known: Vec<&str> = iter::once("all").chain(names).collect();
+    let name = text.split('+').next().unwrap_or_default();
+    match known.contains(&name) {
+        true => Ok(text.to_owned()),
+        false => Err(format!("no policy `{name}`{}", did_you_mean(name, &known))),
+    }
 }
 
 /// Parses a number above 0.

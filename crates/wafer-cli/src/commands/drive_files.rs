@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use wafer_drive::DriveError;
+use wafer_lab::LabError;
 use wafer_record::{Outputs, RecordError};
 use wafer_storage::DataSpec;
 
@@ -25,4 +27,13 @@ pub(crate) fn claim(
         KEPT.into_iter().try_for_each(|end| all.claim(&beside(end)))?;
     }
     outputs.into_iter().try_for_each(|path| all.output(&path))
+}
+
+/// Converts a failure to create the drive into an error of the arguments or the configuration.
+pub(crate) fn usage(error: DriveError) -> LabError {
+    match error {
+        DriveError::Config(e) => LabError::config(e.key, e.message),
+        DriveError::Io { path, source } => LabError::config(path, source.to_string()),
+        other => LabError::config("drive", other.to_string()),
+    }
 }

@@ -150,7 +150,7 @@ fn print(out: &mut impl std::io::Write, e: &Explanation) -> std::io::Result<()> 
             h.handle.clone(),
             output::bytes(h.host_bytes),
             optional(h.sequential_share),
-            format!("{:.3}", h.waf),
+            h.waf.map_or("-".to_owned(), |waf| format!("{waf:.3}")),
             percent(h.moved_share),
             optional(h.caused_share),
             optional(h.own_cause),

@@ -1,13 +1,14 @@
 //! `wafer measure`
 
 use std::io::Write as _;
+use std::path::Path;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant, SystemTime};
 
 use wafer_lab::LabError;
 use wafer_measure::{Growth, NvmeCli, Session, Source, Tracker};
 use wafer_record::metrics::Waf;
-use wafer_record::{Measured, Outputs, Record, metrics, write_text};
+use wafer_record::{Measured, Outputs, Record, metrics};
 
 use crate::args::MeasureArgs;
 use crate::cancel::{cancel_on_ctrl_c, is_cancelled};
@@ -22,8 +23,12 @@ const GRACE: Duration = Duration::from_secs(5);
 pub(crate) fn run(args: &MeasureArgs, quiet: bool) -> anyhow::Result<()> {
     let mut outputs = Outputs::default();
     outputs.input(args.device.as_ref());
-    let json = args.json.as_deref().filter(|path| !output::is_stdout(path));
-    json.into_iter().chain(args.report.as_deref()).try_for_each(|path| outputs.output(path))?;
+    let all = args.json.as_deref().into_iter().chain(args.report.as_deref());
+    let (stdout, files): (Vec<&Path>, Vec<&Path>) = all.partition(|path| output::is_stdout(path));
+    if stdout.len() > 1 {
+        return Err(LabError::config("--report", "stdout has the record of --json -").into());
+    }
+    files.into_iter().try_for_each(|path| outputs.output(path))?;
     let drive = NvmeCli {
         program: args.nvme_cli.clone(),
         device: args.device.clone(),
@@ -216,9 +221,10 @@ fn finish(args: &MeasureArgs, record: &Record) -> anyhow::Result<()> {
     }
     if let Some(path) = &args.report {
         let page = wafer_web::report::page(Some(&record.name), vec![record.clone()])?;
-        write_text(path, &page)?;
+        output::text_to(path, &page)?;
     }
-    if !args.json.as_deref().is_some_and(output::is_stdout) {
+    let mut documents = args.json.iter().chain(&args.report);
+    if !documents.any(|path| output::is_stdout(path)) {
         print(record, args.limit)?;
     }
     Ok(())

@@ -6,10 +6,12 @@ use std::time::{Duration, SystemTime};
 use anyhow::Context as _;
 use wafer_config::load_device;
 use wafer_interface::CommandStream;
-use wafer_lab::PreconditionStream;
-use wafer_mount::{MountOptions, mount};
+use wafer_lab::{LabError, PreconditionStream};
+use wafer_mount::{MountError, MountOptions, mount};
+use wafer_record::record::Provenance;
 use wafer_record::{HandleKey, Kind, Outputs, Record};
 
+use super::drive_files;
 use crate::args::MountArgs;
 use crate::cancel::{cancel_on_ctrl_c, is_cancelled};
 use wafer_output as output;
@@ -23,7 +25,7 @@ pub(crate) fn run(args: &MountArgs, quiet: bool) -> anyhow::Result<()> {
     let json = args.json.clone().filter(|path| !output::is_stdout(path));
     let outputs = args.record.clone().into_iter().chain(json);
     let mut all = Outputs::default();
-    super::drive_files::claim(&mut all, &args.device.device, &args.data, outputs)?;
+    drive_files::claim(&mut all, &args.device.device, &args.data, outputs)?;
     output::notices(quiet, &resolved.notices);
     crate::log::to_stderr(quiet);
     cancel_on_ctrl_c()?;
@@ -32,12 +34,20 @@ pub(crate) fn run(args: &MountArgs, quiet: bool) -> anyhow::Result<()> {
         record: args.record.clone(),
         lock_memory: args.lock_memory,
     };
-    let precondition =
-        PreconditionStream::new(&args.precondition.unwrap_or_default(), &resolved.geometry, 0);
+    let state = args.precondition.unwrap_or_default();
+    if state.load || state.steady {
+        let reason = "`load` and `steady` need a workload; a mounted drive has none";
+        return Err(LabError::config("--precondition", reason).into());
+    }
+    let precondition = PreconditionStream::new(&state, &resolved.geometry, 0);
     let mut stream = precondition.map(PreconditionStream::into_stream);
     let precondition = stream.as_mut().map(|s| s as &mut dyn CommandStream);
-    let provenance = wafer_lab::provenance(&resolved, Kind::Drive, SystemTime::now());
-    let mounted = mount(&args.folder, &resolved.config, precondition, &options, provenance)?;
+    let provenance = Provenance {
+        seed: Some(0),
+        ..wafer_lab::provenance(&resolved, Kind::Drive, SystemTime::now())
+    };
+    let mounted =
+        mount(&args.folder, &resolved.config, precondition, &options, provenance).map_err(usage)?;
     output::notices(quiet, mounted.notices());
     let files: Vec<String> = (resolved.geometry.namespace_bytes().iter().enumerate())
         .map(|(i, bytes)| format!("nvme0n{} ({})", i + 1, output::exact(*bytes)))
@@ -58,6 +68,18 @@ pub(crate) fn run(args: &MountArgs, quiet: bool) -> anyhow::Result<()> {
     match &args.json {
         Some(path) => output::json_to(path, &record),
         None => print(&record),
+    }
+}
+
+/// Converts a failure to mount into an error of the arguments.
+fn usage(error: MountError) -> LabError {
+    match error {
+        MountError::Mount { path, source } => {
+            LabError::config(path.display().to_string(), source.to_string())
+        }
+        MountError::Drive(error) => drive_files::usage(error),
+        MountError::Used => LabError::config("--precondition", error.to_string()),
+        MountError::Incomplete(_) => LabError::Run(error.to_string()),
     }
 }
 

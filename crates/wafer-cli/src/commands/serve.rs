@@ -13,12 +13,13 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use wafer_config::{ResolvedDevice, load_device};
 use wafer_controller::{Access, Rights, Subsystem, SubsystemOptions};
-use wafer_drive::{Drive, DriveError, DriveOptions, Given};
+use wafer_drive::{Drive, DriveOptions, Given};
 use wafer_lab::LabError;
+use wafer_record::record::Provenance;
 use wafer_record::{Kind, Outputs, Record, Series, Timeline};
 use wafer_target::control;
 use wafer_target::transport::{Server, ServerOptions};
-use wafer_web::live::Limits;
+use wafer_web::live::{Limits, Server as Page};
 
 use super::ctl_socket::ControlSocket;
 use super::subsystems::{self, Spec};
@@ -99,12 +100,14 @@ pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
     };
     let over = runtime.block_on(serve(args, quiet, server, &served, ctl.as_ref()));
     drop(ctl);
+    // No host writes any more.
+    let timeline = page.as_ref().map(Page::timeline);
     drop(page);
     drop(runtime);
     let closed = close(&served);
     over?;
     closed?;
-    served.iter().try_for_each(|served| end(args, served, quiet))
+    served.iter().try_for_each(|served| end(args, served, timeline.clone(), quiet))
 }
 
 /// Returns who may connect to a subsystem.
@@ -139,7 +142,7 @@ fn open(
             events_enabled: spec.fdp_events,
         },
     });
-    let drive = Arc::new(drive.map_err(|error| spec.error(usage(error)))?);
+    let drive = Arc::new(drive.map_err(|error| spec.error(drive_files::usage(error)))?);
     output::notices(quiet, drive.notices());
     let defaults = SubsystemOptions::of_drive(&drive, &device.name);
     let options = SubsystemOptions {
@@ -161,7 +164,7 @@ fn open(
 /// Begins the capture of a subsystem, if it is to have one.
 fn record_to(Served { spec, subsystem, .. }: &Served) -> Result<(), LabError> {
     let Some(path) = &spec.record else { return Ok(()) };
-    subsystem.drive.record(path).map_err(|error| spec.error(usage(error)))
+    subsystem.drive.record(path).map_err(|error| spec.error(drive_files::usage(error)))
 }
 
 /// Saves all drives, and returns the first error.
@@ -171,11 +174,16 @@ fn close(served: &[Served]) -> io::Result<()> {
 }
 
 /// Prints what a drive counted.
-fn end(args: &ServeArgs, served: &Served, quiet: bool) -> anyhow::Result<()> {
+fn end(
+    args: &ServeArgs,
+    served: &Served,
+    timeline: Option<Timeline>,
+    quiet: bool,
+) -> anyhow::Result<()> {
     let Served { device, subsystem, .. } = served;
     let drive = &subsystem.drive;
     if args.json {
-        return output::json_line(&record(subsystem.options.nqn.clone(), device, drive));
+        return output::json_line(&record(subsystem.options.nqn.clone(), device, drive, timeline));
     }
     let c = drive.counters().counters;
     let (host, media) = (output::bytes(c.host_bytes), output::bytes(c.media_bytes));
@@ -211,15 +219,6 @@ fn connections(args: &ServeArgs, quiet: bool) -> usize {
         );
     }
     asked.min(most)
-}
-
-/// Converts a failure to create the drive into an error of the arguments or the configuration.
-fn usage(error: DriveError) -> LabError {
-    match error {
-        DriveError::Config(e) => LabError::config(e.key, e.message),
-        DriveError::Io { path, source } => LabError::config(path, source.to_string()),
-        other => LabError::config("wafer serve", other.to_string()),
-    }
 }
 
 async fn serve(
@@ -288,21 +287,30 @@ async fn maintain(drive: Arc<Drive>) {
     }
 }
 
-/// Returns the record of a drive that is no longer served.
-fn record(nqn: String, device: &ResolvedDevice, drive: &Drive) -> Record {
+/// Returns the record of a drive that is no longer served, with the end alone unless its page has shown more.
+fn record(
+    nqn: String,
+    device: &ResolvedDevice,
+    drive: &Drive,
+    timeline: Option<Timeline>,
+) -> Record {
     let mut now = drive.snapshot();
     now.live.state = "ended".to_owned();
     now.reclaim_units = Some(drive.reclaim_units());
     let handles = now.handles.iter().filter(|(_, c)| c.media_bytes > 0).map(|(key, c)| {
         (*key, Series { host_bytes: vec![c.host_bytes], media_bytes: vec![c.media_bytes] })
     });
-    let timeline = Timeline {
+    let end = || Timeline {
         host_bytes: vec![now.counters.host_bytes],
         media_bytes: vec![now.counters.media_bytes],
         seconds: vec![now.seconds],
         handles: handles.collect(),
         ..Timeline::default()
     };
-    let provenance = wafer_lab::provenance(device, Kind::Drive, SystemTime::now());
+    let timeline = timeline.unwrap_or_else(end);
+    let provenance = Provenance {
+        seed: Some(drive.seed()),
+        ..wafer_lab::provenance(device, Kind::Drive, SystemTime::now())
+    };
     Record::of_snapshot(nqn, provenance, now, timeline)
 }

@@ -73,8 +73,9 @@ pub(crate) fn of(args: &ServeArgs) -> Result<Vec<Spec>, LabError> {
     if let Some(file) = &args.subsystems {
         return read(file);
     }
-    // The parser of the command line asks for one or the other.
-    let device = args.device.device.clone().unwrap_or_default();
+    let Some(device) = args.device.device.clone() else {
+        return Err(LabError::config("--device", "missing; or give --subsystems"));
+    };
     if let Some(reason) = args.nqn.as_deref().and_then(wrong_nqn) {
         return Err(LabError::config("--nqn", reason));
     }

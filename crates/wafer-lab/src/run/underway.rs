@@ -20,7 +20,6 @@ use crate::error::LabError;
 use crate::experiment::Experiment;
 use crate::precondition::PreconditionStream;
 use crate::reference::Reference;
-use crate::seed;
 use crate::source::{Built, SourceTarget, TimedJob};
 use crate::steady::{self, SteadyStates};
 
@@ -280,9 +279,8 @@ impl<const ATTRIBUTION: bool, const TIMED: bool> Underway<ATTRIBUTION, TIMED> {
 
     /// Returns the sequential fill and random writes of the precondition, if there are any.
     fn fill(&self) -> Option<PreconditionStream> {
-        let seed = seed::derived(self.experiment.seed, 0);
-        let precondition = &self.experiment.precondition;
-        PreconditionStream::new(precondition, &self.experiment.device.geometry, seed)
+        let Experiment { precondition, device, seed, .. } = &self.experiment;
+        PreconditionStream::new(precondition, &device.geometry, *seed)
     }
 
     /// Returns the bytes of the precondition.

@@ -35,7 +35,7 @@ pub(super) fn costs(a: &AttributionRecord) -> (u64, Vec<HandleCost>) {
         handle: a.handles[h].clone(),
         host_bytes: a.host_bytes[h],
         sequential_share: Some(ratio(a.sequential_bytes[h], a.host_bytes[h])),
-        waf: 1.0 + ratio(column(h), a.host_bytes[h]),
+        waf: (a.host_bytes[h] > 0).then(|| 1.0 + ratio(column(h), a.host_bytes[h])),
         moved_share: ratio(column(h), all),
         caused_share: Some(ratio(row(h), all)),
         own_cause: Some(ratio(a.relocated_bytes[h][h], column(h))),
@@ -59,11 +59,8 @@ pub(super) fn causes(host: u64, a: &AttributionRecord) -> Vec<Cause> {
     causes.extend(handles.iter().filter_map(|h| {
         let material = h.moved_share * ratio(all, host) >= MATERIAL;
         let own_cause = h.own_cause.filter(|share| *share >= OWN_SHARE)?;
-        (material && handles.len() > 1).then(|| Cause::OwnCost {
-            handle: h.handle.clone(),
-            waf: h.waf,
-            own_cause,
-        })
+        let waf = h.waf.filter(|_| material && handles.len() > 1)?;
+        Some(Cause::OwnCost { handle: h.handle.clone(), waf, own_cause })
     }));
     causes
 }

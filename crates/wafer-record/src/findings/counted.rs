@@ -192,11 +192,7 @@ pub(super) fn costs(record: &Record) -> (u64, Vec<HandleCost>) {
         handle: key.to_string(),
         host_bytes: end(&s.host_bytes),
         sequential_share: None,
-        waf: if end(&s.host_bytes) == 0 {
-            1.0
-        } else {
-            ratio(end(&s.media_bytes), end(&s.host_bytes))
-        },
+        waf: (end(&s.host_bytes) > 0).then(|| ratio(end(&s.media_bytes), end(&s.host_bytes))),
         moved_share: ratio(moved(s), all),
         caused_share: None,
         own_cause: None,

@@ -302,8 +302,8 @@ pub struct HandleCost {
     /// Share of those in commands that begin where the last command of the handle ended.
     pub sequential_share: Option<f64>,
     /// With attribution 1 + bytes of its data relocated, wherever they were by then, per host byte; else
-    /// its media bytes over its host bytes.
-    pub waf: f64,
+    /// its media bytes over its host bytes. None without host bytes.
+    pub waf: Option<f64>,
     /// Share of all relocated bytes that is its data; without attribution, that was in its reclaim units.
     pub moved_share: f64,
     /// Share of all relocated bytes that its invalidations caused.

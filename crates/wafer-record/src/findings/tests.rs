@@ -1,6 +1,6 @@
 //! Tables whose cause is known.
 
-use super::attributed::{causes, check, costs};
+use super::attributed::{causes, check, costs, shared};
 use super::*;
 use crate::time::{Band, Requests, TimeRecord};
 use crate::{CollectedRecord, Series};
@@ -26,7 +26,27 @@ fn explain(a: &AttributionRecord) -> Explanation {
     let (relocated_bytes, handles) = costs(a);
     let findings = causes(2000, a).into_iter().map(Finding::from).collect();
     let waf = 1.0 + relocated_bytes as f64 / 2000.0;
-    Explanation { name: "case".to_owned(), waf, relocated_bytes, handles, findings }
+    let shared = shared(a).cloned();
+    Explanation { name: "case".to_owned(), waf, relocated_bytes, handles, shared, findings }
+}
+
+#[test]
+fn a_handle_that_no_host_wrote_has_no_waf() {
+    let mut a = two(0, [[5, 0], [0, 20]]);
+    a.host_bytes[0] = 0;
+    let handles = explain(&a).handles;
+    assert_eq!((handles[0].waf, handles[1].waf), (None, Some(1.02)));
+}
+
+#[test]
+fn reclaim_units_of_no_handle_count_too() {
+    let mut a = two(1000, [[5, 0], [0, 20]]);
+    assert_eq!(explain(&a).shared, None);
+    let gc = CollectedRecord { reclaim_units: 4, empty: 2, relocated_bytes: 6 };
+    a.owners.push("gc".to_owned());
+    a.invalidated_bytes.iter_mut().for_each(|row| row.push(0));
+    a.collected.push(gc.clone());
+    assert_eq!(explain(&a).shared, Some(gc));
 }
 
 #[test]
@@ -46,7 +66,7 @@ fn invalidations_among_the_data_of_others_are_noisy() {
     };
     assert_eq!((handle.as_str(), *per_host_byte), ("1", 0.6));
     assert_eq!(inflates, &[Added { handle: "0".to_owned(), waf: 0.6 }]);
-    assert!((e.handles[0].waf - 1.62).abs() < 1e-12);
+    assert!((e.handles[0].waf.unwrap() - 1.62).abs() < 1e-12);
     assert!((e.handles[1].caused_share.unwrap() - 600.0 / 620.0).abs() < 1e-12);
 }
 

@@ -50,7 +50,12 @@ pub fn cells(id: &str, row: &ReproducedRow) -> [String; 9] {
         optional(row.spread),
         row.difference.map_or_else(|| "-".to_owned(), |d| format!("{:+.1} %", 100.0 * d)),
         format!("{} %", trimmed(100.0 * row.tolerance)),
-        if row.within { "ok" } else { "miss" }.to_owned(),
+        match row.ours {
+            None => "not run",
+            Some(_) if row.within => "ok",
+            Some(_) => "miss",
+        }
+        .to_owned(),
     ]
 }
 
@@ -81,7 +86,11 @@ impl Reproduction {
             seeds => format!("mean of {seeds} seeds"),
         };
         let within = rows - misses;
-        format!("{within} of {rows} within tolerance, {misses} not; {seeds}, scale {}", self.scale)
+        let failed = self.rows.iter().filter(|row| row.ours.is_none()).count();
+        let not_run = if failed > 0 { format!(", {failed} not run") } else { String::new() };
+        let not = misses - failed;
+        let scale = &self.scale;
+        format!("{within} of {rows} within tolerance, {not} not{not_run}; {seeds}, scale {scale}")
     }
 
     /// Returns the tables as Markdown, between their marks.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use wafer_config::Layers;
 use wafer_lab::{LabError, Reference};
 use wafer_record::Volume;
-use wafer_record::files::read_text;
+use wafer_record::files::{read_text, unreadable};
 
 use super::grid::TableFile;
 use super::measure::Measure;
@@ -193,7 +193,7 @@ impl Study {
     /// The folder cannot be read or has none, or a study is wrong.
     pub fn all(experiments: &Path) -> Result<Vec<Self>, LabError> {
         let place = || experiments.display().to_string();
-        let broken = |e: std::io::Error| LabError::config(place(), e.kind().to_string());
+        let broken = |e: std::io::Error| LabError::config(place(), unreadable(e.kind()));
         let mut files: Vec<PathBuf> = Vec::new();
         for entry in std::fs::read_dir(experiments).map_err(broken)? {
             let path = entry.map_err(broken)?.path().join("study.toml");

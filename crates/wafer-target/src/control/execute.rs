@@ -123,6 +123,9 @@ fn fail_commands(subsystem: &Subsystem, fail: Fail) -> Result<Response, Refused>
     let (admin, opcode) = names::opcode(&fail.opcode)?;
     let Fail { count, dnr, host, namespace, .. } = fail;
     let status = names::status(&fail.status)?;
+    if let Some(nsid) = namespace {
+        find(subsystem, nsid)?;
+    }
     if count == 0 {
         return Err("at least one command has to fail".to_owned());
     }

@@ -116,6 +116,12 @@ impl Sampler {
         Record::of_snapshot(self.name.clone(), self.provenance.clone(), newest, timeline)
     }
 
+    /// Samples once more, and returns the history.
+    pub(crate) fn timeline(&self) -> Timeline {
+        self.sample();
+        self.history().timeline()
+    }
+
     /// Returns the device as a record, with its history.
     pub(crate) fn record(&self) -> Record {
         let reclaim_units = self.source.reclaim_units();

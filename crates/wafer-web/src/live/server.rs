@@ -13,7 +13,7 @@ use axum::middleware::{self, Next};
 use axum::response::{Html, IntoResponse, Json, Response};
 use axum::routing::{get, post};
 use rand::TryRngCore as _;
-use wafer_record::{ReclaimUnits, Record};
+use wafer_record::{ReclaimUnits, Record, Timeline};
 
 use crate::live::access::{Access, COOKIE, Refusal, query_token};
 use crate::live::connections::{self, Limits};
@@ -64,7 +64,15 @@ pub struct Server {
     pub address: SocketAddr,
     /// The URL for a browser, with the token if one is required.
     pub url: String,
+    sampler: Arc<Sampler>,
     _runtime: Option<tokio::runtime::Runtime>,
+}
+
+impl Server {
+    /// Samples once more, and returns the counters over time.
+    pub fn timeline(&self) -> Timeline {
+        self.sampler.timeline()
+    }
 }
 
 impl Drop for Server {
@@ -103,14 +111,14 @@ pub fn serve(source: Arc<dyn LiveSource>, config: &Config) -> Result<Server, Liv
         .map_err(LiveError::Start)?;
     let sampler = Sampler::new(source);
     runtime.spawn(sampler.clone().run(config.interval));
-    let app = router(sampler, access);
+    let app = router(Arc::clone(&sampler), access);
     {
         let _inside = runtime.enter();
         let listener = tokio::net::TcpListener::from_std(listener).map_err(failed)?;
         runtime.spawn(connections::accept(listener, app, config.limits));
     }
     let url = format!("http://{address}/{query}");
-    Ok(Server { address, url, _runtime: Some(runtime) })
+    Ok(Server { address, url, sampler, _runtime: Some(runtime) })
 }
 
 /// 128 random bits as text.
