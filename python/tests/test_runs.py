@@ -350,7 +350,15 @@ def test_a_measured_drive_has_no_geometry(small, job, tmp_path):
     for key in ("geometry", "config", "seed"):
         record["provenance"].pop(key)
     record.pop("digest")
-    measured = {"device": "/dev/nvme0", "capacity_bytes": None}
+    measured = {"device": "/dev/nvme0", "capacity_bytes": None, "source": "fdp", "endurance_group": 1}
+    measured |= {
+        "nvme_cli": "",
+        "interval_seconds": 1.0,
+        "command": [],
+        "missed": 0,
+        "wraps": 0,
+        "resets": [],
+    }
     record["provenance"]["measured"] = measured
     (tmp_path / "m.json").write_text(json.dumps(record))
     unknown = wafer.Result.from_json(tmp_path / "m.json")
