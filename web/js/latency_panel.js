@@ -12,9 +12,15 @@ const nines = (percent) => -Math.log10(1 - percent / 100);
 const percentile = (at) => `p${Number((100 * (1 - 10 ** -at)).toFixed(Math.max(0, Math.ceil(at) - 2) + 1))}`;
 const latency = Object.assign((value) => micros(10 ** value), { axis: (value) => tick(micros(10 ** value)) });
 const whole = (low, high) => Array.from({ length: Math.floor(high) - Math.ceil(low) + 1 }, (_, i) => Math.ceil(low) + i);
-/** Ticks at 1, 2 and 5 of each power of ten. */
-const powers = (low, high) => whole(low - 1, high).flatMap((power) => [power, power + Math.log10(2), power + Math.log10(5)])
-  .filter((at) => at >= low && at <= high);
+/** Multiples of a power of ten that have a tick: the first set that gives a narrow range some, too. */
+const MULTIPLES = [[1, 2, 5], ...[2, 5, 10].map((parts) => Array.from({ length: 9 * parts }, (_, i) => 1 + i / parts))];
+/** Ticks of a logarithm. */
+export function powers(low, high) {
+  const ticks = (multiples) => whole(low - 1, high).flatMap((power) => multiples.map((multiple) => power + Math.log10(multiple)))
+    .filter((at) => at >= low && at <= high);
+  const sets = MULTIPLES.map(ticks);
+  return sets.find((set) => set.length >= 3) ?? sets.at(-1);
+}
 
 /** Whether enough requests were measured for a percentile: at least one lies beyond it. */
 export const known = (requests, percent) => requests.count * (1 - percent / 100) >= 1;

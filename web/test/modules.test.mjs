@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
+import { powers } from "../js/latency_panel.js";
 
 const web = new URL("../", import.meta.url);
 const load = (name) => import(new URL(`js/${name}`, web));
@@ -98,4 +99,12 @@ test("no module makes HTML, evaluates text or reaches outside", () => {
       assert.ok(!text.includes(word), `${name}: ${word}`);
     }
   }
+});
+
+test("a narrow range of latencies has ticks too", () => {
+  const at = (low, high) => powers(Math.log10(low), Math.log10(high)).map((tick) => Number((10 ** tick).toPrecision(4)));
+  assert.deepEqual(at(8, 300), [10, 20, 50, 100, 200]);
+  assert.deepEqual(at(11, 19.2), [12, 14, 16, 18]);
+  assert.deepEqual(at(15.85, 19.2), [16, 17, 18, 19]);
+  assert.deepEqual(at(15.91, 15.94), []);
 });
