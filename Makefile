@@ -17,8 +17,8 @@ RELEASE := $(TARGET)/release
 DEBUG_WAFER := $(abspath $(TARGET))/debug/wafer
 BUILD_TOOLS := $(CARGO) build --release --locked -p wafer-cli -p wafer-host
 # Incremental files help whoever changes the code, and cost who builds it once a tenth of the time: only trees that cargo
-# has built with them go on with them.
-export CARGO_INCREMENTAL ?= $(if $(wildcard $(TARGET)/debug/incremental),1,0)
+# has built with them go on with them. (It makes the folder in any case.)
+export CARGO_INCREMENTAL ?= $(if $(wildcard $(TARGET)/debug/incremental/*),1,0)
 
 .PHONY: help demo test check bench clock-bench sweep-bench
 help: ## List the targets

@@ -83,7 +83,7 @@ class Result:
         """
         try:
             text = Path(path).read_text(encoding="utf-8")
-            return cls(text)
+            return cls(text.removesuffix("\n"))
         except FileNotFoundError:
             raise ConfigError(f"{os.fspath(path)}: no such file") from None
         except (ValueError, ConfigError) as error:

@@ -44,7 +44,7 @@ use std::ffi::OsString;
 use wafer_output as output;
 
 use args::{Cli, Command};
-use clap::{CommandFactory as _, Parser as _};
+use clap::{CommandFactory as _, FromArgMatches as _};
 
 /// Runs the command line `arguments`, the program's name first. Returns the exit status. Help and a
 /// second Ctrl-C end the process.
@@ -56,7 +56,8 @@ pub fn main_with<T: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = 
     if completer.try_complete(arguments.clone(), here.as_deref()).unwrap_or_else(|e| e.exit()) {
         return 0;
     }
-    let cli = match Cli::try_parse_from(arguments) {
+    let parsed = negative_numbers(Cli::command()).try_get_matches_from(arguments);
+    let cli = match parsed.and_then(|found| Cli::from_arg_matches(&found)) {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
@@ -87,7 +88,7 @@ pub fn main_with<T: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = 
         Command::Config(args) => commands::config::run(args, cli.quiet),
         Command::Schema(args) => commands::schema::run(args),
         Command::Completions { shell } => commands::shell::completions(*shell),
-        Command::Man { command } => commands::shell::man(command.as_deref()),
+        Command::Man { command } => commands::shell::man(command),
     };
     match result {
         Ok(()) => 0,
@@ -97,6 +98,15 @@ pub fn main_with<T: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = 
             errors::exit_code(&error)
         }
     }
+}
+
+/// Takes negative numbers for values of options, which then say what they expect.
+fn negative_numbers(command: clap::Command) -> clap::Command {
+    let command = command.mut_args(|arg| match arg.get_action().takes_values() {
+        true => arg.allow_negative_numbers(true),
+        false => arg,
+    });
+    command.mut_subcommands(negative_numbers)
 }
 
 /// Help and version as clap prints them; wrong arguments as one line.

@@ -151,6 +151,16 @@ fn files_are_disks() {
     // Truncation is not for disks.
     File::create(drive.path("drive/nvme0n2")).unwrap();
     assert_eq!(disk.metadata().unwrap().len(), 32 << 20);
+    // Nor are its names for programs.
+    let refused = [
+        fs::create_dir(drive.path("drive/new")),
+        fs::write(drive.path("drive/new"), "x"),
+        fs::remove_file(drive.path("drive/nvme0n2")),
+        fs::rename(drive.path("drive/nvme0n2"), drive.path("drive/disk")),
+    ];
+    for result in refused {
+        assert_eq!(result.unwrap_err().kind(), std::io::ErrorKind::PermissionDenied);
+    }
     let counters = drive.counters();
     // 5,000 to 15,000 touches sectors 9 to 29, in pages 1 to 3.
     assert_eq!(counters["summary"]["host_bytes"], 21 * 512);

@@ -43,7 +43,11 @@ pub(crate) fn of_lab(py: Python<'_>, error: &LabError) -> PyErr {
 
 /// Returns the message with keyword arguments for overrides: `gc_policy` for `gc.policy`.
 fn in_python(place: &Place, reason: &str, overrides: &[String]) -> String {
-    let keyword = |key: &str| key.replace('.', "_");
+    // Keys of a list are those of dicts.
+    let keyword = |key: &str| match key.contains('[') {
+        true => key.to_owned(),
+        false => key.replace('.', "_"),
+    };
     let place = match place {
         Place::Override { key, .. } => keyword(key),
         other => other.to_string(),

@@ -167,8 +167,8 @@ Examples:
     },
     /// Print a manual page.
     Man {
-        /// Command, such as `run`. Default: wafer itself.
-        command: Option<String>,
+        /// Command, such as `run` or `ctl media-error`. Default: wafer itself.
+        command: Vec<String>,
     },
 }
 

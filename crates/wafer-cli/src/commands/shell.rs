@@ -69,17 +69,12 @@ _wafer() {
 complete -o nospace -o bashdefault -F _wafer wafer
 "#;
 
-pub(crate) fn man(command: Option<&str>) -> anyhow::Result<()> {
+pub(crate) fn man(command: &[String]) -> anyhow::Result<()> {
     let mut root = Cli::command();
     root.build();
-    let page = match command {
-        None => root,
-        Some(name) => root
-            .find_subcommand(name)
-            .ok_or_else(|| LabError::config(format!("man {name}"), "no such command"))?
-            .clone(),
-    };
+    let unknown = || LabError::config(format!("man {}", command.join(" ")), "no such command");
+    let page = command.iter().try_fold(&root, |page, name| page.find_subcommand(name));
     let mut text = Vec::new();
-    clap_mangen::Man::new(page).render(&mut text)?;
+    clap_mangen::Man::new(page.ok_or_else(unknown)?.clone()).render(&mut text)?;
     output::text(&String::from_utf8_lossy(&text))
 }
