@@ -66,7 +66,7 @@ impl Drive {
     }
 
     fn start(&mut self, trace: &str) {
-        self.server = Some(self.command(trace).spawn().unwrap());
+        self.server = Some(self.command(trace).arg("--quiet").spawn().unwrap());
         let counters = self.path("drive/counters.json");
         wait_for("mounting", || counters.exists());
     }
@@ -84,7 +84,7 @@ impl Drive {
                 "--data",
                 &data,
             ])
-            .args(["--record", &self.text(trace), "--json", &self.text("counters.json"), "--quiet"])
+            .args(["--record", &self.text(trace), "--json", &self.text("counters.json")])
             .stderr(Stdio::inherit());
         command
     }
@@ -193,10 +193,17 @@ fn a_preconditioned_drive_is_that_of_a_run() {
     let message = String::from_utf8_lossy(&refused.stderr).into_owned();
     let expected = "error: --precondition: the drive has been used before; its state is kept\n";
     assert_eq!(message, expected);
+    // Nor has it lost its clean end.
+    let server = drive.command("second.trace").stderr(Stdio::piped()).spawn().unwrap();
+    wait_for("mounting", || drive.path("drive/counters.json").exists());
+    sh("umount", &[&drive.text("drive")]);
+    let notices = server.wait_with_output().unwrap().stderr;
+    let notices = String::from_utf8_lossy(&notices).into_owned();
+    assert_eq!(notices.lines().count(), 1, "{notices}");
     for end in ["", ".state", ".journal"] {
         let _ = fs::remove_file(drive.path(&format!("data{end}")));
     }
-    drive.server = Some(drive.command("second.trace").args(STATE).spawn().unwrap());
+    drive.server = Some(drive.command("second.trace").arg("--quiet").args(STATE).spawn().unwrap());
     wait_for("mounting", || drive.path("drive/counters.json").exists());
     let disk = OpenOptions::new().write(true).open(drive.path("drive/nvme0n1")).unwrap();
     for at in 0..200 {

@@ -27,6 +27,7 @@ impl Engine {
         let namespaces = drive.namespaces().into_iter().flatten().collect();
         let before = drive.snapshot();
         let host = drive.host("mount");
+        let provenance = Provenance { seed: Some(drive.seed()), ..provenance };
         Engine { drive, namespaces, before, name, provenance, flushes: AtomicU64::new(0), host }
     }
 

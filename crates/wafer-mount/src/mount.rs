@@ -114,24 +114,9 @@ pub fn mount(
             )),
         }
     }
-    if let Some(stream) = precondition {
-        if drive.counters().life.power_cycles > 1 {
-            return Err(MountError::Used);
-        }
-        let mut batch = Batch::with_capacity(BATCH);
-        loop {
-            batch.clear();
-            let state = stream.next(&mut batch, BATCH);
-            drive.apply(0, &batch.commands).map_err(|_| {
-                MountError::Incomplete(io::Error::other("the drive cannot record what fills it"))
-            })?;
-            if state != StreamState::Ready {
-                break;
-            }
-        }
-    }
-    if let Some(path) = &options.record {
-        drive.record(path)?;
+    if let Err(error) = prepare(&drive, precondition, options) {
+        drive.close().map_err(MountError::Incomplete)?;
+        return Err(error);
     }
     let engine = Arc::new(Engine::new(drive, folder.display().to_string(), provenance));
     let mut fuse = Config::default();
@@ -143,9 +128,15 @@ pub fn mount(
     // Loop devices access files as the kernel, regardless of the user who set them up.
     fuse.acl = SessionACL::Owner;
     fuse.n_threads = Some(2);
-    let session = Session::new(Files::new(Arc::clone(&engine)), folder, &fuse)
-        .and_then(Session::spawn)
-        .map_err(of_folder)?;
+    let session =
+        Session::new(Files::new(Arc::clone(&engine)), folder, &fuse).and_then(Session::spawn);
+    let session = match session {
+        Ok(session) => session,
+        Err(error) => {
+            engine.close().map_err(MountError::Incomplete)?;
+            return Err(of_folder(error));
+        }
+    };
     let ended = Arc::new(AtomicBool::new(false));
     let failed = Arc::new(Mutex::new(None));
     let ticker = {
@@ -163,6 +154,34 @@ pub fn mount(
     let ticker = Some(ticker);
     let session = Some(session);
     Ok(Mounted { engine, folder: absolute, session, ended, ticker, failed, notices })
+}
+
+/// Brings a new drive into the state before the first command, and begins its capture.
+fn prepare(
+    drive: &Drive,
+    precondition: Option<&mut dyn CommandStream>,
+    options: &MountOptions,
+) -> Result<(), MountError> {
+    if let Some(stream) = precondition {
+        if drive.counters().life.power_cycles > 1 {
+            return Err(MountError::Used);
+        }
+        let mut batch = Batch::with_capacity(BATCH);
+        loop {
+            batch.clear();
+            let state = stream.next(&mut batch, BATCH);
+            drive.apply(0, &batch.commands).map_err(|_| {
+                MountError::Incomplete(io::Error::other("the drive cannot record what fills it"))
+            })?;
+            if state != StreamState::Ready {
+                break;
+            }
+        }
+    }
+    match &options.record {
+        Some(path) => Ok(drive.record(path)?),
+        None => Ok(()),
+    }
 }
 
 impl Mounted {

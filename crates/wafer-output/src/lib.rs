@@ -1,7 +1,7 @@
 //! What a command prints: aligned tables, JSON, notes on stderr, and styles.
 //!
 //! # What it is
-//! [`Table`], [`json()`] and [`text()`] for results; [`notice()`], [`warning()`] and [`error()`] for what goes to stderr;
+//! [`Table`], [`json()`] and [`text()`] for results, [`timed()`] for those of runs with a clock; [`notice()`], [`warning()`] and [`error()`] for what goes to stderr;
 //! [`bytes()`], [`percent()`], [`seconds()`] and [`waf()`] for numbers as people read them.
 //!
 //! # Invariants
@@ -14,6 +14,7 @@
 mod format;
 mod table;
 mod terminal;
+mod time;
 
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -27,6 +28,7 @@ pub use format::{exact, percent, seconds, waf};
 pub use table::Table;
 use terminal::{ERROR, NOTE};
 pub use terminal::{HEADER, PLAIN, Terminal};
+pub use time::timed;
 pub use wafer_record::text::bytes;
 
 /// Prints a value as JSON, all at once.

@@ -38,7 +38,6 @@ mod subsystems;
 pub(crate) mod summary;
 #[cfg(feature = "serve")]
 mod tables;
-mod time_summary;
 #[cfg(feature = "tui")]
 pub(crate) mod top;
 pub(crate) mod trace;

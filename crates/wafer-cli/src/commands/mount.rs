@@ -8,7 +8,6 @@ use wafer_config::load_device;
 use wafer_interface::CommandStream;
 use wafer_lab::{LabError, PreconditionStream};
 use wafer_mount::{MountError, MountOptions, mount};
-use wafer_record::record::Provenance;
 use wafer_record::{HandleKey, Kind, Outputs, Record};
 
 use super::drive_files;
@@ -42,10 +41,7 @@ pub(crate) fn run(args: &MountArgs, quiet: bool) -> anyhow::Result<()> {
     let precondition = PreconditionStream::new(&state, &resolved.geometry, 0);
     let mut stream = precondition.map(PreconditionStream::into_stream);
     let precondition = stream.as_mut().map(|s| s as &mut dyn CommandStream);
-    let provenance = Provenance {
-        seed: Some(0),
-        ..wafer_lab::provenance(&resolved, Kind::Drive, SystemTime::now())
-    };
+    let provenance = wafer_lab::provenance(&resolved, Kind::Drive, SystemTime::now());
     let mounted =
         mount(&args.folder, &resolved.config, precondition, &options, provenance).map_err(usage)?;
     output::notices(quiet, mounted.notices());

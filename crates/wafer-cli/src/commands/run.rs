@@ -10,7 +10,7 @@ use wafer_record::{Cause, Outputs, Record, RecordError, write_json};
 
 #[cfg(feature = "serve")]
 use super::live;
-use super::{summary, time_summary};
+use super::summary;
 use crate::args::RunArgs;
 use crate::batch::{check_all, run_all};
 use crate::cancel::is_cancelled;
@@ -250,7 +250,7 @@ fn print(
         [record] => {
             summary::one(&mut out, record)?;
             if let Some(time) = &record.time {
-                time_summary::print(&mut out, time)?;
+                output::timed(&mut out, time)?;
             }
         }
         _ => summary::many(&mut out, &records.iter().collect::<Vec<_>>())?,

@@ -5,18 +5,17 @@ use std::io::{self, Write};
 use wafer_record::TimeRecord;
 use wafer_record::time::Requests;
 
-use wafer_output as output;
-use wafer_output::{HEADER, Table};
+use crate::{HEADER, Table, bytes, seconds};
 
-/// Bandwidth and latency by job, use of the dies, and what latencies consist of.
-pub(crate) fn print(out: &mut impl Write, time: &TimeRecord) -> io::Result<()> {
+/// Prints bandwidth and latency by job, use of the dies, and what latencies consist of.
+pub fn timed(out: &mut impl Write, time: &TimeRecord) -> io::Result<()> {
     let life = time.life.as_ref().map_or_else(String::new, |life| {
         format!(", life {:.2} years at {:.2} drive writes a day", life.years, life.dwpd)
     });
     writeln!(
         out,
         "\n{HEADER}{} of model time{HEADER:#}, mean power {:.1} W{life}",
-        output::seconds(time.seconds),
+        seconds(time.seconds),
         time.mean_watts
     )?;
     let mut table = Table::default().text(["job", ""]).numbers([
@@ -72,7 +71,7 @@ fn row(name: &str, direction: &str, requests: &Requests) -> [String; 10] {
         name.to_owned(),
         direction.to_owned(),
         format!("{:.0}", requests.iops),
-        output::bytes(requests.bytes_per_second.round() as u64),
+        bytes(requests.bytes_per_second.round() as u64),
         microseconds(requests.mean_us),
         percentile("50"),
         percentile("99"),
