@@ -1,215 +1,93 @@
-//! What happens next: a queue in the order of time.
-//!
-//! A calendar queue (Brown, "Calendar queues", CACM 31(10), 1988): near entries lie in buckets by time, and taking the
-//! first one costs the same however many there are. A heap has the rest.
+//! What happens next.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::VecDeque;
 
+use crate::calendar::Calendar;
 use crate::time::Time;
 
-/// Bits of a time within a bucket: 4 µs.
-const SHIFT: u32 = 12;
-/// Buckets: 4 ms, which programs and the waits of a full drive take.
-const BUCKETS: usize = 1024;
-const WORDS: usize = BUCKETS / 64;
-/// Entries of a bucket that a new one is compared with before it goes to the heap.
-const STEPS: usize = 16;
-/// No entry.
-const NONE: u32 = u32::MAX;
-
-/// Things that will happen: in order of time, at the same time of a number, and then in their own order.
+/// Things that will happen: in order of time, at the same time of a number, and then in their own order. Most kinds come
+/// in the order in which they happen: each of them has one of the `ROWS`, which costs next to nothing. What does not come in order is
+/// in a calendar.
 #[derive(Clone, Debug)]
-pub struct Agenda<T> {
-    /// Entries in buckets, and free places.
-    places: Vec<Place<T>>,
-    free: u32,
-    /// First and last entry of each bucket, in order.
-    buckets: Vec<[u32; 2]>,
-    /// Buckets that have entries.
-    filled: [u64; WORDS],
-    /// Number of the first bucket, counted from time 0: that of the entry that was removed last.
-    base: u64,
-    /// The first entry of all buckets, and its time; without one the end of time.
-    first: u32,
-    first_time: Time,
-    near: usize,
-    /// What lies behind the buckets, or in one that is long.
-    rest: BinaryHeap<Reverse<(Time, u64, T)>>,
-    rest_time: Time,
+pub struct Agenda<T, const ROWS: usize> {
+    rows: [VecDeque<(Time, u64, T)>; ROWS],
+    /// The time of the first of each row; without one the end of time.
+    firsts: [Time; ROWS],
+    calendar: Calendar<T>,
 }
 
-#[derive(Clone, Debug)]
-struct Place<T> {
-    time: Time,
-    number: u64,
-    entry: T,
-    next: u32,
-}
-
-impl<T: Copy + Ord> Default for Agenda<T> {
+impl<T: Copy + Ord, const ROWS: usize> Default for Agenda<T, ROWS> {
     fn default() -> Self {
         Agenda {
-            places: Vec::new(),
-            free: NONE,
-            buckets: vec![[NONE; 2]; BUCKETS],
-            filled: [0; WORDS],
-            base: 0,
-            first: NONE,
-            first_time: Time::MAX,
-            near: 0,
-            rest: BinaryHeap::new(),
-            rest_time: Time::MAX,
+            rows: [const { VecDeque::new() }; ROWS],
+            firsts: [Time::MAX; ROWS],
+            calendar: Calendar::default(),
         }
     }
 }
 
-impl<T: Copy + Ord> Agenda<T> {
-    /// Enters something.
+impl<T: Copy + Ord, const ROWS: usize> Agenda<T, ROWS> {
+    /// Enters something in any order.
     #[inline]
     pub fn push(&mut self, time: Time, number: u64, entry: T) {
-        // What is late is in the first bucket, where it comes before the others.
-        let bucket = (time >> SHIFT).max(self.base);
-        if bucket - self.base >= BUCKETS as u64 {
-            return self.put_aside(time, number, entry);
-        }
-        let bucket = bucket as usize % BUCKETS;
-        let [head, tail] = self.buckets[bucket];
-        let comes_before = |other: u32, all: &[Place<T>]| {
-            let other = &all[other as usize];
-            match time == other.time {
-                true => (number, entry) < (other.number, other.entry),
-                false => time < other.time,
-            }
-        };
-        // Most come after all others of their bucket.
-        let mut before = tail;
-        if tail != NONE && comes_before(tail, &self.places) {
-            before = NONE;
-            let mut next = head;
-            for step in 0.. {
-                if comes_before(next, &self.places) {
-                    break;
-                }
-                if step == STEPS {
-                    return self.put_aside(time, number, entry);
-                }
-                before = next;
-                next = self.places[next as usize].next;
-            }
-        }
-        let next = match before {
-            NONE => head,
-            before => self.places[before as usize].next,
-        };
-        let at = self.place(Place { time, number, entry, next });
-        match before {
-            NONE => self.buckets[bucket][0] = at,
-            before => self.places[before as usize].next = at,
-        }
-        if next == NONE {
-            self.buckets[bucket][1] = at;
-        }
-        self.filled[bucket / 64] |= 1 << (bucket % 64);
-        self.near += 1;
-        if self.first == NONE || comes_before(self.first, &self.places) {
-            (self.first, self.first_time) = (at, time);
-        }
+        self.calendar.push(time, number, entry);
     }
 
-    #[cold]
-    fn put_aside(&mut self, time: Time, number: u64, entry: T) {
-        self.rest.push(Reverse((time, number, entry)));
-        self.rest_time = self.rest_time.min(time);
-    }
-
-    fn place(&mut self, place: Place<T>) -> u32 {
-        match self.free {
-            NONE => {
-                self.places.push(place);
-                self.places.len() as u32 - 1
-            }
-            at => {
-                self.free = std::mem::replace(&mut self.places[at as usize], place).next;
-                at
-            }
+    /// Enters something that nearly always comes after all others of its row.
+    #[inline]
+    pub fn push_in(&mut self, row: usize, time: Time, number: u64, entry: T) {
+        let (first, row) = (&mut self.firsts[row], &mut self.rows[row]);
+        let comes_after = row.back().is_none_or(|last| *last <= (time, number, entry));
+        if !comes_after || time == Time::MAX {
+            return self.calendar.push(time, number, entry);
         }
+        *first = (*first).min(time);
+        row.push_back((time, number, entry));
     }
 
     /// Returns when the first happens.
     #[inline]
     pub fn first(&self) -> Option<Time> {
-        (!self.is_empty()).then_some(self.first_time.min(self.rest_time))
-    }
-
-    /// Removes the first of the heap, if it is the first of all.
-    #[cold]
-    fn pop_rest(&mut self) -> Option<(Time, T)> {
-        let Reverse(rest) = self.rest.peek()?;
-        let near = self.places.get(self.first as usize);
-        if near.is_some_and(|near| (near.time, near.number, near.entry) < *rest) {
-            return None;
+        match self.firsts.iter().fold(self.calendar.first_time(), |least, time| least.min(*time)) {
+            Time::MAX => self.calendar.first(),
+            time => Some(time),
         }
-        let Reverse((time, _, entry)) = self.rest.pop()?;
-        self.rest_time = self.rest.peek().map_or(Time::MAX, |Reverse(rest)| rest.0);
-        self.base = self.base.max(time >> SHIFT);
-        Some((time, entry))
     }
 
     /// Removes what is first; returns its time, too.
     #[inline]
     pub fn pop(&mut self) -> Option<(Time, T)> {
-        if self.rest_time <= self.first_time
-            && let Some(rest) = self.pop_rest()
-        {
-            return Some(rest);
-        }
-        let at = self.first;
-        let place = self.places.get_mut(at as usize)?;
-        let (time, entry) = (place.time, place.entry);
-        let next = std::mem::replace(&mut place.next, self.free);
-        self.free = at;
-        self.near -= 1;
-        let bucket = (time >> SHIFT).max(self.base);
-        self.base = bucket;
-        let bucket = bucket as usize % BUCKETS;
-        self.buckets[bucket][0] = next;
-        self.first = next;
-        if next == NONE {
-            self.buckets[bucket][1] = NONE;
-            self.filled[bucket / 64] &= !(1 << (bucket % 64));
-            self.first = self.first_from(bucket);
-        }
-        self.first_time = self.places.get(self.first as usize).map_or(Time::MAX, |near| near.time);
-        Some((time, entry))
-    }
-
-    /// Returns the first entry of the buckets from one on, around to it.
-    fn first_from(&self, bucket: usize) -> u32 {
-        if self.near == 0 {
-            return NONE;
-        }
-        let mut word = bucket / 64;
-        let mut bits = self.filled[word] & (!0 << (bucket % 64));
-        // At the last turn the word of the start again, with what lies before it.
-        for _ in 0..WORDS {
-            if bits != 0 {
-                break;
+        let (mut row, mut time) = (None, self.calendar.first_time());
+        for at in 0..ROWS {
+            let first = self.firsts[at];
+            if first < time
+                || first == time && time < Time::MAX && self.peek(Some(at)) < self.peek(row)
+            {
+                (row, time) = (Some(at), first);
             }
-            word = (word + 1) % WORDS;
-            bits = self.filled[word];
         }
-        self.buckets[word * 64 + bits.trailing_zeros() as usize][0]
+        let Some(row) = row else { return self.calendar.pop() };
+        let (_, _, entry) = self.rows[row].pop_front()?;
+        self.firsts[row] = self.rows[row].front().map_or(Time::MAX, |first| first.0);
+        Some((time, entry))
     }
 
     /// Returns the number of entries.
     pub fn len(&self) -> usize {
-        self.near + self.rest.len()
+        self.rows.iter().map(VecDeque::len).sum::<usize>() + self.calendar.len()
     }
 
     /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Returns the number and the entry of the first of a row, or of the calendar.
+    fn peek(&self, row: Option<usize>) -> Option<(u64, T)> {
+        match row {
+            Some(row) => self.rows[row].front().map(|(_, number, entry)| (*number, *entry)),
+            None => self.calendar.peek(),
+        }
     }
 }
 
@@ -219,28 +97,35 @@ mod tests {
     use crate::directory::mix;
 
     #[test]
-    fn entries_leave_in_order_whatever_the_order_in_which_they_came() {
-        // Within a bucket, over some, over all, and far behind them; `late` ones come for times that have passed.
-        for (spread, late) in [(1, 0), (3, 0), (40, 2), (60_000, 9_000), (9_000_000, 0)] {
-            for most in [5, 60, 300] {
-                let (mut agenda, mut all) = (Agenda::default(), Vec::<(Time, u64, u64)>::new());
-                let mut now = 0;
-                for step in 0..6_000u64 {
-                    let draw = mix(step * 7 + spread);
-                    assert_eq!((agenda.len(), agenda.is_empty()), (all.len(), all.is_empty()));
-                    if draw.is_multiple_of(3) || all.len() > most {
-                        all.sort_unstable();
-                        let first = (!all.is_empty()).then(|| all.remove(0));
-                        assert_eq!(agenda.first(), first.map(|(time, ..)| time));
-                        assert_eq!(agenda.pop(), first.map(|(time, _, entry)| (time, entry)));
-                        now = first.map_or(now, |(time, ..)| now.max(time));
-                    } else {
-                        let time = (now + draw % spread).saturating_sub(late);
-                        let number = draw >> 20 & 3;
-                        agenda.push(time, number, step);
-                        all.push((time, number, step));
-                    }
+    fn entries_leave_in_order_whatever_their_row_and_order() {
+        for spread in [1, 3, 40, 60_000] {
+            let (mut agenda, mut all) =
+                (Agenda::<u64, 3>::default(), Vec::<(Time, u64, u64)>::new());
+            let mut lasts = [0; 4];
+            for step in 0..6_000u64 {
+                let draw = mix(step * 7 + spread);
+                assert_eq!((agenda.len(), agenda.is_empty()), (all.len(), all.is_empty()));
+                if draw.is_multiple_of(3) || all.len() > 60 {
+                    all.sort_unstable();
+                    let first = (!all.is_empty()).then(|| all.remove(0));
+                    assert_eq!(agenda.first(), first.map(|(time, ..)| time));
+                    assert_eq!(agenda.pop(), first.map(|(time, _, entry)| (time, entry)));
+                    continue;
                 }
+                let row = (draw >> 8) as usize % lasts.len();
+                // One in eight comes before the last of its row, and one in a hundred at the end of time.
+                let late = if (draw >> 16).is_multiple_of(8) { spread } else { 0 };
+                let time = (lasts[row] + (draw >> 20) % spread).saturating_sub(late);
+                let time = if (draw >> 40).is_multiple_of(100) { Time::MAX } else { time };
+                let number = draw >> 50 & 3;
+                match row {
+                    3 => agenda.push(time, number, step),
+                    row => agenda.push_in(row, time, number, step),
+                }
+                if time < Time::MAX {
+                    lasts[row] = time;
+                }
+                all.push((time, number, step));
             }
         }
     }

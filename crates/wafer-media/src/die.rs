@@ -30,15 +30,25 @@ pub enum Work {
     FoldProgram,
 }
 
-/// Work in the queue of a die.
+/// Work in the queue of a die. It begins when the work before it has ended, but not before `from`; so what delays the first
+/// delays all without a look at them.
 #[derive(Clone, Copy, Debug)]
 struct Queued {
     work: Work,
-    start: Time,
-    end: Time,
-    /// When it last began or continued.
+    /// Of the first in the queue: when it begins.
+    from: Time,
+    /// How long it takes, with the reads that it gives way to.
+    length: Time,
+    /// The end of the last of these.
     resumed: Time,
     frees: Frees,
+}
+
+impl Queued {
+    /// Returns when it ends, if it is the first.
+    fn end(&self) -> Time {
+        self.from + self.length
+    }
 }
 
 /// Bytes of the write buffer.
@@ -103,54 +113,62 @@ pub(crate) struct Die {
     queue: VecDeque<Queued>,
     /// End of the last host read.
     reads_end: Time,
-    /// End of all work so far.
-    tail: Time,
 }
 
 impl Die {
     /// Queues work that may begin at `from`.
     pub(crate) fn push(&mut self, work: Work, from: Time, length: Time, frees: Frees) {
-        let start = from.max(self.tail).max(self.reads_end);
-        let end = start + length;
-        self.queue.push_back(Queued { work, start, end, resumed: start, frees });
-        self.tail = end;
+        let from = from.max(self.reads_end);
+        self.queue.push_back(Queued { work, from, length, resumed: 0, frees });
     }
 
     /// Removes work that has ended by `now` and returns the room in the write buffer that it frees.
     pub(crate) fn finish(&mut self, now: Time) -> Room {
         let mut freed = Room::default();
-        while let Some(first) = self.queue.front().filter(|first| first.end <= now) {
+        while let Some(first) = self.queue.front().filter(|first| first.end() <= now) {
+            let end = first.end();
             freed += first.frees.room;
             self.queue.pop_front();
+            if let Some(next) = self.queue.front_mut() {
+                next.from = next.from.max(end);
+            }
         }
         freed
     }
 
+    /// Returns the work with the times at which it begins and ends.
+    fn timed(&self) -> impl Iterator<Item = (&Queued, Time, Time)> {
+        let mut end = 0;
+        self.queue.iter().map(move |queued| {
+            let start = queued.from.max(end);
+            end = start + queued.length;
+            (queued, start, end)
+        })
+    }
+
     /// Adds the time that it still works after `now`.
     pub(crate) fn add_left(&self, now: Time, left: &mut DieTimes) {
-        for queued in &self.queue {
-            left.add(queued.work, queued.end.saturating_sub(now.max(queued.resumed)));
+        for (queued, start, end) in self.timed() {
+            left.add(queued.work, end.saturating_sub(now.max(start).max(queued.resumed)));
         }
         left.add(Work::HostRead, self.reads_end.saturating_sub(now));
     }
 
     /// Returns when the first work ends.
     pub(crate) fn next_end(&self) -> Option<Time> {
-        self.queue.front().map(|queued| queued.end)
+        self.queue.front().map(Queued::end)
     }
 
     /// Returns when the first work that frees a part of the buffer ends.
     pub(crate) fn next_free(&self) -> Option<Time> {
-        self.first_program().map(|queued| queued.end)
+        let frees = |queued: &Queued| queued.frees.room.total() > 0;
+        self.timed().find(|(queued, ..)| frees(queued)).map(|(_, _, end)| end)
     }
 
     /// Returns the number of the first program that frees a part of the buffer.
     pub(crate) fn oldest(&self) -> Option<u64> {
-        self.first_program().map(|queued| queued.frees.program)
-    }
-
-    fn first_program(&self) -> Option<&Queued> {
-        self.queue.iter().find(|queued| queued.frees.room.total() > 0)
+        let first = self.queue.iter().find(|queued| queued.frees.room.total() > 0);
+        first.map(|queued| queued.frees.program)
     }
 
     /// Reads for `length` from `now` on. `misses` is how many points to give way the work under way misses.
@@ -163,15 +181,26 @@ impl Die {
     ) -> DieRead {
         let begin = now.max(self.reads_end);
         let mut read = DieRead { behind_reads: begin - now, behind: None, end: begin + length };
-        let under_way = self.queue.iter().position(|q| q.start < begin && begin < q.end);
-        let Some(at) = under_way else {
-            self.delay(read.end, begin);
-            self.reads_end = read.end;
-            return read;
-        };
+        self.reads_end = read.end;
+        let mut before = 0;
+        let at = self.queue.iter_mut().position(|queued| {
+            let start = queued.from.max(before);
+            before = start + queued.length;
+            let is_next = start >= begin || before > begin;
+            if is_next {
+                queued.from = start;
+            }
+            is_next
+        });
+        let Some(at) = at else { return read };
         let queued = &mut self.queue[at];
+        if queued.from >= begin {
+            queued.from = queued.from.max(read.end);
+            return read;
+        }
+        let (end, resumed) = (queued.end(), queued.from.max(queued.resumed));
         // Work that gave way to the read before this one waits on.
-        let suspended = begin <= queued.resumed;
+        let suspended = begin <= resumed;
         let wait = if suspended {
             0
         } else {
@@ -182,12 +211,12 @@ impl Die {
                 Work::Erase => slices.erase,
                 Work::BackgroundRead | Work::HostRead => 0,
             };
-            let whole = queued.end - begin;
+            let whole = end - begin;
             match slice {
                 0 => whole,
                 slice => {
                     // A read that comes at the very point does not wait.
-                    let next = (slice - (begin - queued.resumed) % slice) % slice;
+                    let next = (slice - (begin - resumed) % slice) % slice;
                     whole.min(next.saturating_add(misses().saturating_mul(slice)))
                 }
             }
@@ -195,36 +224,14 @@ impl Die {
         let start = begin + wait;
         read.end = start + length;
         read.behind = Some((queued.work, wait)).filter(|_| wait > 0);
-        if start < queued.end {
-            queued.end += length + if suspended { 0 } else { slices.resume };
+        if start < end {
+            queued.length += length + if suspended { 0 } else { slices.resume };
             queued.resumed = read.end;
+        } else if let Some(next) = self.queue.get_mut(at + 1) {
+            next.from = next.from.max(read.end);
         }
-        let end = queued.end.max(read.end);
-        self.follow(at + 1, end);
         self.reads_end = read.end;
         read
-    }
-
-    /// Moves work that begins at or after `from` behind `until`.
-    fn delay(&mut self, until: Time, from: Time) {
-        if let Some(first) = self.queue.iter().position(|queued| queued.start >= from) {
-            self.follow(first, until);
-        }
-    }
-
-    /// Makes the work from position `at` on begin at `from` at the earliest.
-    fn follow(&mut self, at: usize, mut from: Time) {
-        for queued in self.queue.range_mut(at..) {
-            if queued.start >= from {
-                break;
-            }
-            let delay = from - queued.start;
-            queued.start += delay;
-            queued.resumed += delay;
-            queued.end += delay;
-            from = queued.end;
-        }
-        self.tail = self.queue.back().map_or(self.tail, |last| last.end);
     }
 }
 

@@ -8,9 +8,9 @@ use crate::work::DieTimes;
 #[derive(Debug)]
 pub(crate) struct Dies {
     dies: Vec<Die>,
-    /// When the first work of each die ends.
+    /// A time before which the first work of each die does not end. Reads delay it, so it is not always the time itself.
     ends: Earliest,
-    /// When the first work of each die ends that frees a part of the write buffer.
+    /// Likewise for the first work that frees a part of the write buffer.
     frees: Earliest,
 }
 
@@ -34,17 +34,15 @@ impl Dies {
         length: Time,
         frees: Frees,
     ) -> Room {
-        // With earlier work of the kind, which is usual, neither time changes.
-        if self.dies[die].next_end().is_some_and(|end| end > now) {
-            self.dies[die].push(work, from, length, frees);
-            if frees.room.total() > 0 && self.frees.of(die) == Earliest::NEVER {
-                self.frees.set(die, self.dies[die].next_free());
-            }
-            return Room::default();
-        }
         let freed = self.dies[die].finish(now);
         self.dies[die].push(work, from, length, frees);
-        self.changed(die);
+        // With earlier work of the kind, which is usual, neither time changes.
+        if self.ends.of(die) == Earliest::NEVER {
+            self.ends.set(die, self.dies[die].next_end());
+        }
+        if frees.room.total() > 0 && self.frees.of(die) == Earliest::NEVER {
+            self.frees.set(die, self.dies[die].next_free());
+        }
         freed
     }
 
@@ -59,9 +57,7 @@ impl Dies {
         misses: impl FnMut() -> u64,
     ) -> (Room, DieRead) {
         let freed = self.dies[die].finish(now);
-        let read = self.dies[die].read(now, length, slices, misses);
-        self.changed(die);
-        (freed, read)
+        (freed, self.dies[die].read(now, length, slices, misses))
     }
 
     /// Removes what all dies have done by `now`; returns the room in the write buffer that is free now.
@@ -69,14 +65,21 @@ impl Dies {
         let mut freed = Room::default();
         while let Some(die) = self.ends.until(now) {
             freed += self.dies[die].finish(now);
-            self.changed(die);
+            self.ends.set(die, self.dies[die].next_end());
         }
         freed
     }
 
     /// Returns when the first work ends that frees a part of the write buffer.
-    pub(crate) fn next_free(&self) -> Option<Time> {
-        self.frees.first()
+    pub(crate) fn next_free(&mut self) -> Option<Time> {
+        loop {
+            let (die, time) = self.frees.first()?;
+            let free = self.dies[die].next_free();
+            if free == Some(time) {
+                return free;
+            }
+            self.frees.set(die, free);
+        }
     }
 
     /// Returns the time that all dies still work after `now`, as far as work is queued.
@@ -89,11 +92,6 @@ impl Dies {
     /// Returns the number of the first program that frees a part of the write buffer.
     pub(crate) fn oldest(&self) -> Option<u64> {
         self.dies.iter().filter_map(Die::oldest).min()
-    }
-
-    fn changed(&mut self, die: usize) {
-        self.ends.set(die, self.dies[die].next_end());
-        self.frees.set(die, self.dies[die].next_free());
     }
 }
 
@@ -126,13 +124,20 @@ impl Earliest {
         self.tree[self.tree.len() / 2 + die]
     }
 
-    fn first(&self) -> Option<Time> {
-        Some(self.tree[1]).filter(|time| *time != Self::NEVER)
+    /// Returns a die with the least time, and that time.
+    fn first(&self) -> Option<(usize, Time)> {
+        let time = self.tree[1];
+        if time == Self::NEVER {
+            return None;
+        }
+        Some((self.until(time)?, time))
     }
 
     /// Returns a die whose time is at most `now`.
     fn until(&self, now: Time) -> Option<usize> {
-        self.first().filter(|time| *time <= now)?;
+        if self.tree[1] > now {
+            return None;
+        }
         let (mut at, leaves) = (1, self.tree.len() / 2);
         while at < leaves {
             at = 2 * at + usize::from(self.tree[2 * at] > now);
@@ -156,7 +161,9 @@ mod tests {
                 let die = state as usize % count;
                 times[die] = Some(state >> 32 & 63).filter(|time| *time > 5);
                 earliest.set(die, times[die]);
-                assert_eq!(earliest.first(), times.iter().flatten().min().copied());
+                let first = earliest.first();
+                assert_eq!(first.map(|(_, time)| time), times.iter().flatten().min().copied());
+                assert!(first.is_none_or(|(die, time)| times[die] == Some(time)));
                 let now = state >> 40 & 63;
                 let found = earliest.until(now);
                 let is_due = |die: usize| times[die].is_some_and(|time| time <= now);

@@ -8,7 +8,7 @@
 //!
 //! # Architecture
 //! - `die.rs`: one die; `directory.rs`: what the write buffer holds; `pacing.rs`: garbage collection in time.
-//! - `agenda.rs`: what happens next, in the order of time.
+//! - `agenda.rs`: what happens next, in the order of time; `calendar.rs`: those things that do not come in it.
 //! - `media/`: all of them with channels, link and controller. `work.rs`: what was done, and the parts of a
 //!   latency. `latency.rs`: percentiles.
 //!
@@ -23,6 +23,7 @@
 //! [`MediaWork`]: wafer_interface::MediaWork
 
 mod agenda;
+mod calendar;
 mod die;
 mod dies;
 mod directory;

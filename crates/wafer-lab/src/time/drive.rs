@@ -30,11 +30,11 @@ pub(crate) struct TimedRun<'a, const ATTRIBUTION: bool, const TIMED: bool> {
     now: Time,
     /// Since when the media's counts count.
     measured_from: Time,
-    /// Submissions, by the slots of their commands.
-    due: Agenda<u64>,
+    /// Submissions, by the slots of their commands: a row for those at once, and one for those later.
+    due: Agenda<u64, 2>,
     commands: Slots,
-    /// Completions, likewise.
-    flying: Agenda<u64>,
+    /// Completions, likewise: a row for reads, and one for all others.
+    flying: Agenda<u64, 2>,
     done: Vec<Done>,
     in_flight: u32,
     number: u64,
@@ -158,7 +158,8 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
                     self.number += 1;
                     let slot = done.request.ticket;
                     self.statistics.add(&done, self.commands.get(slot));
-                    self.flying.push(done.time, self.number, slot);
+                    let row = usize::from(done.request.kind != Kind::Read);
+                    self.flying.push_in(row, done.time, self.number, slot);
                 }
             } else if host == Time::MAX {
                 break;
@@ -252,7 +253,7 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
         self.in_flight += 1;
         self.number += 1;
         let slot = self.commands.put(command, ticket);
-        self.due.push(time, self.number, slot);
+        self.due.push_in(usize::from(time > self.now), time, self.number, slot);
     }
 
     /// Executes the next command in the device and hands its work to the media.

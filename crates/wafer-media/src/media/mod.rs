@@ -114,6 +114,21 @@ enum Event {
     Send,
 }
 
+/// Rows of events that come in order.
+const ROWS: usize = 4;
+
+impl Event {
+    /// Returns the row of an event of a request of a kind: not those of many dies and channels.
+    fn row(self, kind: Kind) -> Option<usize> {
+        match self {
+            Event::Submit => Some(0),
+            Event::Pace => Some(1),
+            Event::Arrive => Some(2 + usize::from(kind == Kind::Write)),
+            Event::Transfer { .. } | Event::Brought | Event::Send => None,
+        }
+    }
+}
+
 /// What a reclaim unit has received since it was opened.
 #[derive(Clone, Copy, Debug, Default)]
 struct Filling {
@@ -181,7 +196,7 @@ pub struct Media {
     /// What each reclaim unit has received.
     filling: Vec<Filling>,
     /// Events of flights, by time and number of the request.
-    events: Agenda<(Event, u32)>,
+    events: Agenda<(Event, u32), ROWS>,
     flights: Vec<Flight>,
     free_flights: Vec<u32>,
     /// Writes that wait for room, and since when.
@@ -365,17 +380,24 @@ impl Media {
     }
 
     fn schedule(&mut self, time: Time, flight: u32, event: Event) {
-        let number = self.flights[flight as usize].number;
-        self.events.push(time, number, (event, flight));
+        let Flight { number, request, .. } = &self.flights[flight as usize];
+        match event.row(request.kind) {
+            Some(row) => self.events.push_in(row, time, *number, (event, flight)),
+            None => self.events.push(time, *number, (event, flight)),
+        }
     }
 
     /// Returns when something happens next without another request.
-    pub fn next_event(&self) -> Option<Time> {
-        self.events.first().into_iter().chain(self.next_release()).min()
+    pub fn next_event(&mut self) -> Option<Time> {
+        let (event, release) = (self.events.first(), self.next_release());
+        match (event, release) {
+            (Some(event), Some(release)) => Some(event.min(release)),
+            (event, release) => event.or(release),
+        }
     }
 
     /// Returns when the next program ends, if anything waits for that.
-    fn next_release(&self) -> Option<Time> {
+    fn next_release(&mut self) -> Option<Time> {
         match self.parked.is_empty() && self.flushes.is_empty() {
             true => None,
             false => self.dies.next_free(),

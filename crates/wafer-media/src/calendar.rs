@@ -1,0 +1,263 @@
+//! A queue in the order of time for what comes in any order.
+//!
+//! A calendar queue (Brown, "Calendar queues", CACM 31(10), 1988): near entries lie in buckets by time, and taking the
+//! first one costs the same however many there are. A heap has the rest.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::time::Time;
+
+/// Bits of a time within a bucket: 4 µs.
+const SHIFT: u32 = 12;
+/// Buckets: 4 ms, which programs and the waits of a full drive take.
+const BUCKETS: usize = 1024;
+const WORDS: usize = BUCKETS / 64;
+/// Entries of a bucket that a new one is compared with before it goes to the heap.
+const STEPS: usize = 16;
+/// No entry.
+const NONE: u32 = u32::MAX;
+
+/// Things that will happen: in order of time, at the same time of a number, and then in their own order.
+#[derive(Clone, Debug)]
+pub(crate) struct Calendar<T> {
+    /// Entries in buckets, and free places.
+    places: Vec<Place<T>>,
+    free: u32,
+    /// First and last entry of each bucket, in order.
+    buckets: Vec<[u32; 2]>,
+    /// Buckets that have entries.
+    filled: [u64; WORDS],
+    /// Number of the first bucket, counted from time 0: that of the entry that was removed last.
+    base: u64,
+    /// The first entry of all buckets, and its time; without one the end of time.
+    first: u32,
+    first_time: Time,
+    near: usize,
+    /// What lies behind the buckets, or in one that is long.
+    rest: BinaryHeap<Reverse<(Time, u64, T)>>,
+    rest_time: Time,
+}
+
+#[derive(Clone, Debug)]
+struct Place<T> {
+    time: Time,
+    number: u64,
+    entry: T,
+    next: u32,
+}
+
+impl<T: Copy + Ord> Default for Calendar<T> {
+    fn default() -> Self {
+        Calendar {
+            places: Vec::new(),
+            free: NONE,
+            buckets: vec![[NONE; 2]; BUCKETS],
+            filled: [0; WORDS],
+            base: 0,
+            first: NONE,
+            first_time: Time::MAX,
+            near: 0,
+            rest: BinaryHeap::new(),
+            rest_time: Time::MAX,
+        }
+    }
+}
+
+impl<T: Copy + Ord> Calendar<T> {
+    /// Enters something.
+    #[inline]
+    pub(crate) fn push(&mut self, time: Time, number: u64, entry: T) {
+        // What is late is in the first bucket, where it comes before the others.
+        let bucket = (time >> SHIFT).max(self.base);
+        if bucket - self.base >= BUCKETS as u64 {
+            return self.put_aside(time, number, entry);
+        }
+        let bucket = bucket as usize % BUCKETS;
+        let [head, tail] = self.buckets[bucket];
+        let comes_before = |other: u32, all: &[Place<T>]| {
+            let other = &all[other as usize];
+            match time == other.time {
+                true => (number, entry) < (other.number, other.entry),
+                false => time < other.time,
+            }
+        };
+        // Most come after all others of their bucket.
+        let mut before = tail;
+        if tail != NONE && comes_before(tail, &self.places) {
+            before = NONE;
+            let mut next = head;
+            for step in 0.. {
+                if comes_before(next, &self.places) {
+                    break;
+                }
+                if step == STEPS {
+                    return self.put_aside(time, number, entry);
+                }
+                before = next;
+                next = self.places[next as usize].next;
+            }
+        }
+        let next = match before {
+            NONE => head,
+            before => self.places[before as usize].next,
+        };
+        let at = self.place(Place { time, number, entry, next });
+        match before {
+            NONE => self.buckets[bucket][0] = at,
+            before => self.places[before as usize].next = at,
+        }
+        if next == NONE {
+            self.buckets[bucket][1] = at;
+        }
+        self.filled[bucket / 64] |= 1 << (bucket % 64);
+        self.near += 1;
+        if self.first == NONE || comes_before(self.first, &self.places) {
+            (self.first, self.first_time) = (at, time);
+        }
+    }
+
+    #[cold]
+    fn put_aside(&mut self, time: Time, number: u64, entry: T) {
+        self.rest.push(Reverse((time, number, entry)));
+        self.rest_time = self.rest_time.min(time);
+    }
+
+    fn place(&mut self, place: Place<T>) -> u32 {
+        match self.free {
+            NONE => {
+                self.places.push(place);
+                self.places.len() as u32 - 1
+            }
+            at => {
+                self.free = std::mem::replace(&mut self.places[at as usize], place).next;
+                at
+            }
+        }
+    }
+
+    /// Returns when the first happens.
+    #[inline]
+    pub(crate) fn first(&self) -> Option<Time> {
+        (!self.is_empty()).then_some(self.first_time())
+    }
+
+    /// Returns the time of the first; without one the end of time.
+    #[inline]
+    pub(crate) fn first_time(&self) -> Time {
+        self.first_time.min(self.rest_time)
+    }
+
+    /// Returns the number and the entry of the first.
+    #[cold]
+    pub(crate) fn peek(&self) -> Option<(u64, T)> {
+        let near = self.places.get(self.first as usize);
+        let near = near.map(|near| (near.time, near.number, near.entry));
+        let rest = self.rest.peek().map(|Reverse(rest)| *rest);
+        let first = near.into_iter().chain(rest).min();
+        first.map(|(_, number, entry)| (number, entry))
+    }
+
+    /// Removes the first of the heap, if it is the first of all.
+    #[cold]
+    fn pop_rest(&mut self) -> Option<(Time, T)> {
+        let Reverse(rest) = self.rest.peek()?;
+        let near = self.places.get(self.first as usize);
+        if near.is_some_and(|near| (near.time, near.number, near.entry) < *rest) {
+            return None;
+        }
+        let Reverse((time, _, entry)) = self.rest.pop()?;
+        self.rest_time = self.rest.peek().map_or(Time::MAX, |Reverse(rest)| rest.0);
+        self.base = self.base.max(time >> SHIFT);
+        Some((time, entry))
+    }
+
+    /// Removes what is first; returns its time, too.
+    #[inline]
+    pub(crate) fn pop(&mut self) -> Option<(Time, T)> {
+        if self.rest_time <= self.first_time
+            && let Some(rest) = self.pop_rest()
+        {
+            return Some(rest);
+        }
+        let at = self.first;
+        let place = self.places.get_mut(at as usize)?;
+        let (time, entry) = (place.time, place.entry);
+        let next = std::mem::replace(&mut place.next, self.free);
+        self.free = at;
+        self.near -= 1;
+        let bucket = (time >> SHIFT).max(self.base);
+        self.base = bucket;
+        let bucket = bucket as usize % BUCKETS;
+        self.buckets[bucket][0] = next;
+        self.first = next;
+        if next == NONE {
+            self.buckets[bucket][1] = NONE;
+            self.filled[bucket / 64] &= !(1 << (bucket % 64));
+            self.first = self.first_from(bucket);
+        }
+        self.first_time = self.places.get(self.first as usize).map_or(Time::MAX, |near| near.time);
+        Some((time, entry))
+    }
+
+    /// Returns the first entry of the buckets from one on, around to it.
+    fn first_from(&self, bucket: usize) -> u32 {
+        if self.near == 0 {
+            return NONE;
+        }
+        let mut word = bucket / 64;
+        let mut bits = self.filled[word] & (!0 << (bucket % 64));
+        // At the last turn the word of the start again, with what lies before it.
+        for _ in 0..WORDS {
+            if bits != 0 {
+                break;
+            }
+            word = (word + 1) % WORDS;
+            bits = self.filled[word];
+        }
+        self.buckets[word * 64 + bits.trailing_zeros() as usize][0]
+    }
+
+    /// Returns the number of entries.
+    pub(crate) fn len(&self) -> usize {
+        self.near + self.rest.len()
+    }
+
+    /// Returns whether there are none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::directory::mix;
+
+    #[test]
+    fn entries_leave_in_order_whatever_the_order_in_which_they_came() {
+        // Within a bucket, over some, over all, and far behind them; `late` ones come for times that have passed.
+        for (spread, late) in [(1, 0), (3, 0), (40, 2), (60_000, 9_000), (9_000_000, 0)] {
+            for most in [5, 60, 300] {
+                let (mut calendar, mut all) = (Calendar::default(), Vec::<(Time, u64, u64)>::new());
+                let mut now = 0;
+                for step in 0..6_000u64 {
+                    let draw = mix(step * 7 + spread);
+                    assert_eq!((calendar.len(), calendar.is_empty()), (all.len(), all.is_empty()));
+                    if draw.is_multiple_of(3) || all.len() > most {
+                        all.sort_unstable();
+                        let first = (!all.is_empty()).then(|| all.remove(0));
+                        assert_eq!(calendar.first(), first.map(|(time, ..)| time));
+                        assert_eq!(calendar.pop(), first.map(|(time, _, entry)| (time, entry)));
+                        now = first.map_or(now, |(time, ..)| now.max(time));
+                    } else {
+                        let time = (now + draw % spread).saturating_sub(late);
+                        let number = draw >> 20 & 3;
+                        calendar.push(time, number, step);
+                        all.push((time, number, step));
+                    }
+                }
+            }
+        }
+    }
+}
