@@ -48,28 +48,48 @@ impl<T: Copy + Ord, const ROWS: usize> Agenda<T, ROWS> {
     /// Returns when the first happens.
     #[inline]
     pub fn first(&self) -> Option<Time> {
-        match self.firsts.iter().fold(self.calendar.first_time(), |least, time| least.min(*time)) {
+        match self.first_time() {
             Time::MAX => self.calendar.first(),
             time => Some(time),
         }
     }
 
+    /// Returns when the first happens; at the end of time it may be that nothing does.
+    #[inline]
+    fn first_time(&self) -> Time {
+        self.firsts.iter().fold(self.calendar.first_time(), |least, time| least.min(*time))
+    }
+
     /// Removes what is first; returns its time, too.
     #[inline]
     pub fn pop(&mut self) -> Option<(Time, T)> {
-        let (mut row, mut time) = (None, self.calendar.first_time());
-        for at in 0..ROWS {
-            let first = self.firsts[at];
-            if first < time
-                || first == time && time < Time::MAX && self.peek(Some(at)) < self.peek(row)
-            {
-                (row, time) = (Some(at), first);
-            }
+        let time = self.first_time();
+        let (mut row, mut found) = (ROWS, u32::from(self.calendar.first_time() == time));
+        for (at, first) in self.firsts.iter().enumerate() {
+            let is_first = *first == time;
+            row = if is_first { at } else { row };
+            found += u32::from(is_first);
         }
-        let Some(row) = row else { return self.calendar.pop() };
+        if found > 1 {
+            row = self.first_of_several(time);
+        }
+        if row == ROWS {
+            return self.calendar.pop();
+        }
         let (_, _, entry) = self.rows[row].pop_front()?;
         self.firsts[row] = self.rows[row].front().map_or(Time::MAX, |first| first.0);
         Some((time, entry))
+    }
+
+    /// Returns the row of the first of what happens at a time, or for the calendar the number of rows.
+    #[cold]
+    fn first_of_several(&self, time: Time) -> usize {
+        let mut first = self.calendar.peek().filter(|(at, ..)| *at == time).map(|it| (it, ROWS));
+        for (row, entries) in self.rows.iter().enumerate() {
+            let here = entries.front().filter(|(at, ..)| *at == time).map(|it| (*it, row));
+            first = first.into_iter().chain(here).min();
+        }
+        first.map_or(ROWS, |(_, row)| row)
     }
 
     /// Returns the number of entries.
@@ -80,14 +100,6 @@ impl<T: Copy + Ord, const ROWS: usize> Agenda<T, ROWS> {
     /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-
-    /// Returns the number and the entry of the first of a row, or of the calendar.
-    fn peek(&self, row: Option<usize>) -> Option<(u64, T)> {
-        match row {
-            Some(row) => self.rows[row].front().map(|(_, number, entry)| (*number, *entry)),
-            None => self.calendar.peek(),
-        }
     }
 }
 

@@ -15,6 +15,7 @@ const BUCKETS: usize = 1024;
 const WORDS: usize = BUCKETS / 64;
 /// Entries of a bucket that a new one is compared with before it goes to the heap.
 const STEPS: usize = 16;
+const _: () = assert!(2 * WORDS <= u32::BITS as usize);
 /// No entry.
 const NONE: u32 = u32::MAX;
 
@@ -28,6 +29,8 @@ pub(crate) struct Calendar<T> {
     buckets: Vec<[u32; 2]>,
     /// Buckets that have entries.
     filled: [u64; WORDS],
+    /// Words of that which are not zero, twice, so that no search goes around the end.
+    words: u32,
     /// Number of the first bucket, counted from time 0: that of the entry that was removed last.
     base: u64,
     /// The first entry of all buckets, and its time; without one the end of time.
@@ -54,6 +57,7 @@ impl<T: Copy + Ord> Default for Calendar<T> {
             free: NONE,
             buckets: vec![[NONE; 2]; BUCKETS],
             filled: [0; WORDS],
+            words: 0,
             base: 0,
             first: NONE,
             first_time: Time::MAX,
@@ -111,6 +115,7 @@ impl<T: Copy + Ord> Calendar<T> {
             self.buckets[bucket][1] = at;
         }
         self.filled[bucket / 64] |= 1 << (bucket % 64);
+        self.words |= twice(bucket / 64);
         self.near += 1;
         if self.first == NONE || comes_before(self.first, &self.places) {
             (self.first, self.first_time) = (at, time);
@@ -148,14 +153,12 @@ impl<T: Copy + Ord> Calendar<T> {
         self.first_time.min(self.rest_time)
     }
 
-    /// Returns the number and the entry of the first.
-    #[cold]
-    pub(crate) fn peek(&self) -> Option<(u64, T)> {
+    /// Returns the first, with its time and number.
+    pub(crate) fn peek(&self) -> Option<(Time, u64, T)> {
         let near = self.places.get(self.first as usize);
         let near = near.map(|near| (near.time, near.number, near.entry));
         let rest = self.rest.peek().map(|Reverse(rest)| *rest);
-        let first = near.into_iter().chain(rest).min();
-        first.map(|(_, number, entry)| (number, entry))
+        near.into_iter().chain(rest).min()
     }
 
     /// Removes the first of the heap, if it is the first of all.
@@ -193,7 +196,11 @@ impl<T: Copy + Ord> Calendar<T> {
         self.first = next;
         if next == NONE {
             self.buckets[bucket][1] = NONE;
-            self.filled[bucket / 64] &= !(1 << (bucket % 64));
+            let word = &mut self.filled[bucket / 64];
+            *word &= !(1 << (bucket % 64));
+            if *word == 0 {
+                self.words &= !twice(bucket / 64);
+            }
             self.first = self.first_from(bucket);
         }
         self.first_time = self.places.get(self.first as usize).map_or(Time::MAX, |near| near.time);
@@ -207,12 +214,10 @@ impl<T: Copy + Ord> Calendar<T> {
         }
         let mut word = bucket / 64;
         let mut bits = self.filled[word] & (!0 << (bucket % 64));
-        // At the last turn the word of the start again, with what lies before it.
-        for _ in 0..WORDS {
-            if bits != 0 {
-                break;
-            }
-            word = (word + 1) % WORDS;
+        if bits == 0 {
+            // If no other has any, the word of the start again, with what lies before it.
+            let next = word + 1;
+            word = (next + (self.words >> next).trailing_zeros() as usize) % WORDS;
             bits = self.filled[word];
         }
         self.buckets[word * 64 + bits.trailing_zeros() as usize][0]
@@ -227,6 +232,11 @@ impl<T: Copy + Ord> Calendar<T> {
     pub(crate) fn is_empty(&self) -> bool {
         self.len() == 0
     }
+}
+
+/// Returns the bits of a word of the buckets.
+fn twice(word: usize) -> u32 {
+    1 << word | 1 << (word + WORDS)
 }
 
 #[cfg(test)]

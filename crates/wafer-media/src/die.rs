@@ -99,12 +99,14 @@ pub(crate) struct Slices {
 }
 
 /// A read of a host on a die.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct DieRead {
     /// Wait for reads before it.
     pub(crate) behind_reads: Time,
     /// Wait for the work under way, and what it was.
     pub(crate) behind: Option<(Work, Time)>,
+    /// Time of the cells.
+    pub(crate) length: Time,
     pub(crate) end: Time,
 }
 
@@ -180,7 +182,8 @@ impl Die {
         misses: impl FnOnce() -> u64,
     ) -> DieRead {
         let begin = now.max(self.reads_end);
-        let mut read = DieRead { behind_reads: begin - now, behind: None, end: begin + length };
+        let mut read =
+            DieRead { behind_reads: begin - now, behind: None, length, end: begin + length };
         self.reads_end = read.end;
         let mut before = 0;
         let at = self.queue.iter_mut().position(|queued| {

@@ -12,12 +12,14 @@ pub(crate) struct Dies {
     ends: Earliest,
     /// Likewise for the first work that frees a part of the write buffer.
     frees: Earliest,
+    /// The first of all dies that does, and when; none when that is to be found anew.
+    next_free: Option<(usize, Time)>,
 }
 
 impl Dies {
     pub(crate) fn new(count: usize) -> Self {
         let (ends, frees) = (Earliest::new(count), Earliest::new(count));
-        Dies { dies: vec![Die::default(); count], ends, frees }
+        Dies { dies: vec![Die::default(); count], ends, frees, next_free: None }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -34,7 +36,7 @@ impl Dies {
         length: Time,
         frees: Frees,
     ) -> Room {
-        let freed = self.dies[die].finish(now);
+        let freed = self.finish_die(die, now);
         self.dies[die].push(work, from, length, frees);
         // With earlier work of the kind, which is usual, neither time changes.
         if self.ends.of(die) == Earliest::NEVER {
@@ -42,6 +44,7 @@ impl Dies {
         }
         if frees.room.total() > 0 && self.frees.of(die) == Earliest::NEVER {
             self.frees.set(die, self.dies[die].next_free());
+            self.next_free = None;
         }
         freed
     }
@@ -56,27 +59,46 @@ impl Dies {
         slices: &Slices,
         misses: impl FnMut() -> u64,
     ) -> (Room, DieRead) {
-        let freed = self.dies[die].finish(now);
-        (freed, self.dies[die].read(now, length, slices, misses))
+        let freed = self.finish_die(die, now);
+        let read = self.dies[die].read(now, length, slices, misses);
+        self.next_free = self.next_free.filter(|(first, _)| *first != die);
+        (freed, read)
     }
 
     /// Removes what all dies have done by `now`; returns the room in the write buffer that is free now.
     pub(crate) fn finish(&mut self, now: Time) -> Room {
         let mut freed = Room::default();
         while let Some(die) = self.ends.until(now) {
-            freed += self.dies[die].finish(now);
+            freed += self.finish_die(die, now);
             self.ends.set(die, self.dies[die].next_end());
         }
         freed
     }
 
+    /// Removes what a die has done by `now`; returns the room in the write buffer that is free now.
+    fn finish_die(&mut self, die: usize, now: Time) -> Room {
+        let freed = self.dies[die].finish(now);
+        if freed.total() > 0 {
+            self.next_free = self.next_free.filter(|(first, _)| *first != die);
+        }
+        freed
+    }
+
     /// Returns when the first work ends that frees a part of the write buffer.
+    #[inline]
     pub(crate) fn next_free(&mut self) -> Option<Time> {
+        if self.next_free.is_none() {
+            self.next_free = self.find_free();
+        }
+        self.next_free.map(|(_, time)| time)
+    }
+
+    fn find_free(&mut self) -> Option<(usize, Time)> {
         loop {
             let (die, time) = self.frees.first()?;
             let free = self.dies[die].next_free();
             if free == Some(time) {
-                return free;
+                return Some((die, time));
             }
             self.frees.set(die, free);
         }

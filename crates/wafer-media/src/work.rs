@@ -132,13 +132,6 @@ impl Parts {
         self.add(part, time);
     }
 
-    /// Adds those of another.
-    pub(crate) fn join(&mut self, other: &Parts) {
-        for (sum, part) in self.0.iter_mut().zip(other.0) {
-            *sum += part;
-        }
-    }
-
     /// Returns the sum of the parts.
     pub fn total(&self) -> Time {
         self.0.iter().sum()

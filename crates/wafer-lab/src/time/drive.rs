@@ -46,7 +46,8 @@ pub(crate) struct TimedRun<'a, const ATTRIBUTION: bool, const TIMED: bool> {
     ahead: Vec<Command>,
     /// First page of each namespace among all.
     first_pages: Vec<u64>,
-    blocks_per_page: u64,
+    /// Logical blocks of a page, as a power of two.
+    page_shift: u32,
     /// Commands in the order in which the device executed them.
     #[cfg(test)]
     pub(super) applied: Vec<Command>,
@@ -113,7 +114,7 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
         Ok(TimedRun {
             placements: Placements::of(geometry, description),
             statistics: Statistics::new(jobs, first_pages.len()),
-            blocks_per_page: geometry.page_bytes / LBA_BYTES,
+            page_shift: (geometry.page_bytes / LBA_BYTES).trailing_zeros(),
             device,
             stream,
             description,
@@ -154,13 +155,14 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
             let host = due.min(flying);
             if let Some(moment) = self.media.advance_until_done(host, &mut self.done) {
                 self.now = self.now.max(moment);
-                for done in self.done.drain(..) {
+                for done in &self.done {
                     self.number += 1;
                     let slot = done.request.ticket;
-                    self.statistics.add(&done, self.commands.get(slot));
+                    self.statistics.add(done, self.commands.get(slot));
                     let row = usize::from(done.request.kind != Kind::Read);
                     self.flying.push_in(row, done.time, self.number, slot);
                 }
+                self.done.clear();
             } else if host == Time::MAX {
                 break;
             } else if flying == host {
@@ -290,8 +292,9 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
             Op::Deallocate | Op::Update => Kind::Other,
         };
         let first = self.first_pages.get(command.namespace.index()).copied().unwrap_or(0);
-        let from = command.lba / self.blocks_per_page;
-        let to = (command.lba + u64::from(command.blocks)).div_ceil(self.blocks_per_page);
+        let from = command.lba >> self.page_shift;
+        let end = command.lba + u64::from(command.blocks) + (1 << self.page_shift) - 1;
+        let to = end >> self.page_shift;
         let moves = matches!(kind, Kind::Read | Kind::Write);
         let request = Request {
             ticket: slot,

@@ -18,7 +18,7 @@ use self::cache::Cache;
 use self::times::Times;
 use self::writes::Flush;
 use crate::agenda::Agenda;
-use crate::die::Room;
+use crate::die::{DieRead, Room};
 use crate::dies::Dies;
 use crate::directory::Directory;
 use crate::pacing::Pacing;
@@ -93,8 +93,8 @@ struct Flight {
     missing: u32,
     /// When it began to wait for a part of the map.
     mapping: Option<Time>,
-    /// When the last of them was, and what its time consists of.
-    last: (Time, Parts),
+    /// The last of them to end.
+    last: DieRead,
 }
 
 /// What happens to a flight.
@@ -348,8 +348,7 @@ impl Media {
     }
 
     fn begin(&mut self, request: Request, work: &[MediaWork]) -> u32 {
-        let parts = Parts::default();
-        let last = (0, parts);
+        let (parts, last) = (Parts::default(), DieRead::default());
         self.number += 1;
         let number = self.number;
         let room = if request.kind == Kind::Write { self.buffered(work) } else { 0 };
@@ -389,11 +388,7 @@ impl Media {
 
     /// Returns when something happens next without another request.
     pub fn next_event(&mut self) -> Option<Time> {
-        let (event, release) = (self.events.first(), self.next_release());
-        match (event, release) {
-            (Some(event), Some(release)) => Some(event.min(release)),
-            (event, release) => event.or(release),
-        }
+        self.events.first().into_iter().chain(self.next_release()).min()
     }
 
     /// Returns when the next program ends, if anything waits for that.
@@ -411,34 +406,40 @@ impl Media {
 
     /// Lets everything happen up to and including `until` and appends the requests whose completion is known.
     pub fn advance(&mut self, until: Time, done: &mut Vec<Done>) {
-        while let Some(at) = self.next_event().filter(|at| *at <= until) {
-            self.advance_to(at, done);
-        }
+        while self.advance_once(until, done).is_some() {}
     }
 
     /// As [`Self::advance`], but stops at the first moment at which the completion of a request becomes known. Returns
     /// the last moment at which anything happened.
     pub fn advance_until_done(&mut self, until: Time, done: &mut Vec<Done>) -> Option<Time> {
         let mut last = None;
-        while let Some(at) = self.next_event().filter(|at| *at <= until) {
-            self.advance_to(at, done);
+        while done.is_empty()
+            && let Some(at) = self.advance_once(until, done)
+        {
             last = Some(at);
-            if !done.is_empty() {
-                break;
-            }
         }
         last
     }
 
-    /// Lets everything happen at `at`, before which nothing does.
-    fn advance_to(&mut self, at: Time, done: &mut Vec<Done>) {
-        if self.next_release().is_some_and(|end| end <= at) {
+    /// Lets everything happen at the next moment at which anything does, up to and including `until`. Returns that moment.
+    #[inline]
+    fn advance_once(&mut self, until: Time, done: &mut Vec<Done>) -> Option<Time> {
+        let (event, release) = (self.events.first(), self.next_release());
+        let at = match (event, release) {
+            (Some(event), Some(release)) => event.min(release),
+            (event, release) => event.or(release)?,
+        };
+        if at > until {
+            return None;
+        }
+        if release == Some(at) {
             self.release(at, done);
         }
         while self.events.first().is_some_and(|next| next <= at) {
             let Some((_, (event, flight))) = self.events.pop() else { break };
             self.happen(at, flight, event, done);
         }
+        Some(at)
     }
 
     fn happen(&mut self, now: Time, flight: u32, event: Event, done: &mut Vec<Done>) {
@@ -471,9 +472,13 @@ impl Media {
                     self.read_data(now, flight);
                 } else {
                     // What is not told by the slowest read was the channel.
-                    let (end, mut parts) = flight_data.last;
-                    parts.add(Part::Channel, now - end);
-                    flight_data.parts.join(&parts);
+                    let (last, parts) = (flight_data.last, &mut flight_data.parts);
+                    parts.add(Part::Reads, last.behind_reads);
+                    parts.add(Part::Cells, last.length);
+                    if let Some((work, wait)) = last.behind {
+                        parts.wait_for(work, wait);
+                    }
+                    parts.add(Part::Channel, now - last.end);
                     self.send(now, flight, done);
                 }
             }
@@ -521,6 +526,9 @@ impl Media {
     }
 
     fn group_of(&self, ru: RuId) -> u32 {
+        if self.shape.groups == 1 {
+            return 0;
+        }
         (ru.0 / self.rus_per_group).min(u32::from(self.shape.groups) - 1)
     }
 

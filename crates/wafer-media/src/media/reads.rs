@@ -6,7 +6,6 @@ use super::{Event, Media};
 use crate::die::Work;
 use crate::directory::mix;
 use crate::time::Time;
-use crate::work::{Part, Parts};
 
 impl Media {
     /// Reads the part of the map that a host's read needs, if it is not in memory, and then the data. Also begins what
@@ -42,22 +41,24 @@ impl Media {
     /// Reads what a host asks for: from the buffer, from the cells, or nothing where nothing was written.
     pub(super) fn read_data(&mut self, now: Time, flight: u32) {
         let work = std::mem::take(&mut self.flights[flight as usize].work);
-        let reads = work.iter().filter_map(|work| match *work {
-            MediaWork::Read { ru, first, pages, cause: Cause::HostRead } => {
-                Some((Some(ru), first, pages))
-            }
-            MediaWork::CacheRead { first, pages } => Some((None, first, pages)),
-            _ => None,
-        });
-        for (ru, mut at, mut left) in reads {
-            // Pages that one read of the cells brings lie on one die.
-            let unit = u64::from(self.unit);
+        self.directory.update();
+        for work in &work {
+            let (ru, mut at, mut left) = match *work {
+                MediaWork::Read { ru, first, pages, cause: Cause::HostRead } => {
+                    (Some(ru), first, pages)
+                }
+                MediaWork::CacheRead { first, pages } => (None, first, pages),
+                _ => continue,
+            };
             while left > 0 {
-                let count = (unit - at % unit).min(u64::from(left)) as u32;
+                // Pages that one read of the cells brings lie on one die.
+                let unit = at / u64::from(self.unit);
+                let rest = u64::from(self.unit) - (at - unit * u64::from(self.unit));
+                let count = rest.min(u64::from(left)) as u32;
                 if self.is_buffered(now, at..at + u64::from(count)) {
                     self.counts.buffer_reads += 1;
                 } else {
-                    self.read_cells(now, flight, ru, at / unit, count);
+                    self.read_cells(now, flight, ru, unit, count);
                 }
                 at += u64::from(count);
                 left -= count;
@@ -69,9 +70,8 @@ impl Media {
         }
     }
 
-    /// Returns whether the buffer holds all of these pages.
+    /// Returns whether the buffer holds all of these pages. The directory must be up to date.
     fn is_buffered(&mut self, now: Time, pages: std::ops::Range<u64>) -> bool {
-        self.directory.update();
         let held = |media: &Media| {
             pages.clone().all(|page| media.directory.holds(page, media.occupied.host))
         };
@@ -107,16 +107,10 @@ impl Media {
         let (freed, read) = self.dies.read(die, now, length, &self.times.slices, misses);
         self.occupied -= freed;
         self.counts.dies.add(Work::HostRead, length);
-        let mut parts = Parts::default();
-        parts.add(Part::Reads, read.behind_reads);
-        parts.add(Part::Cells, length);
-        if let Some((work, wait)) = read.behind {
-            parts.wait_for(work, wait);
-        }
         let flight_data = &mut self.flights[flight as usize];
         flight_data.missing += 1;
-        if read.end >= flight_data.last.0 {
-            flight_data.last = (read.end, parts);
+        if read.end >= flight_data.last.end {
+            flight_data.last = read;
         }
         self.schedule(read.end, flight, Event::Transfer { die: die as u32, pages });
     }
