@@ -163,6 +163,9 @@ impl RunningJob {
             let time = self.time_of(&command, from);
             if time >= self.deadline {
                 self.ended = true;
+                if self.deadline < u64::MAX {
+                    batch.ended.push((self.ticket, self.deadline));
+                }
                 break;
             }
             self.at += 1;

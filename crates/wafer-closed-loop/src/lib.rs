@@ -36,7 +36,7 @@ pub struct ClosedLoop {
     ready: Vec<usize>,
     memory: u64,
     queue_depth: u32,
-    /// Time at which the last command completed.
+    /// Time at which the last command completed, or at which the time of a job was up if that was later.
     now: u64,
     /// Depths that jobs of earlier phases have found, with their names.
     found: Vec<(String, u32)>,
@@ -170,6 +170,7 @@ impl CommandStream for ClosedLoop {
             while let Some(&job) = self.ready.last() {
                 let (running, from) = (&mut self.running[job], batch.len());
                 running.submit(batch, end, &mut self.flows, job);
+                self.now = batch.ended.iter().fold(self.now, |now, (_, end)| now.max(*end));
                 if let Some(watch) = self.watched[running.number()] {
                     for at in from..batch.len() {
                         let bytes = batch.commands[at].bytes();

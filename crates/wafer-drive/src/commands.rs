@@ -17,6 +17,14 @@ pub struct Transferred {
     pub writes: u64,
 }
 
+impl Transferred {
+    /// Counts commands.
+    pub fn by(commands: &[Command]) -> Self {
+        let count = |op| commands.iter().filter(|command| command.op == op).count() as u64;
+        Transferred { reads: count(Op::Read), writes: count(Op::Write) }
+    }
+}
+
 /// A row of Reclaim Unit Handle Status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HandleStatus {

@@ -480,10 +480,12 @@ impl Drive {
         {
             let mut inner = self.lock();
             inner.check_durable()?;
-            self.sync_journal(&mut inner)?;
             if let Some(namespace) = namespace {
-                inner.record_commands(host, &[Command::flush(namespace)]);
+                let flush = [Command::flush(namespace)];
+                self.apply_locked(&mut inner, host, &flush, Transferred::default())
+                    .map_err(|_| io::Error::other("the drive cannot record the flush"))?;
             }
+            self.sync_journal(&mut inner)?;
         }
         // Not under the lock: commands of others go on.
         self.backend.flush().inspect_err(|error| self.fail(&mut self.lock(), error, false))
@@ -502,7 +504,7 @@ impl Drive {
     /// # Errors
     /// `WRITE_FAULT`: the drive cannot record them, so their host must not take them for done.
     pub fn apply(&self, host: u16, commands: &[Command]) -> Result<(), Status> {
-        self.apply_locked(&mut self.lock(), host, commands, Transferred::default())
+        self.apply_locked(&mut self.lock(), host, commands, Transferred::by(commands))
     }
 
     /// Applies commands after adding them to the journal.

@@ -83,6 +83,9 @@ pub struct Batch {
     /// Commands that follow later, as far as a stream that waits knows them. A driver may ask memory for what they
     /// need; nothing else depends on them, and a stream need not name any.
     pub ahead: Vec<Command>,
+    /// Jobs whose time is up: a ticket of each, and the end of its time, nanoseconds. Such a job lasts until then,
+    /// although its last command may have completed before.
+    pub ended: Vec<(u64, u64)>,
 }
 
 /// The completion of a command.
@@ -114,6 +117,7 @@ impl Batch {
     pub fn clear(&mut self) {
         self.truncate(0);
         self.ahead.clear();
+        self.ended.clear();
     }
 
     /// Returns why a stream that can do no more has stopped: the batch reached `end`, or the stream ended.

@@ -176,6 +176,10 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
                 each(self.device)?;
             }
         }
+        // A run that ended by itself goes on to the end of the time of its jobs.
+        if !self.is_over() {
+            self.now = self.now.max(self.statistics.end());
+        }
         Ok(())
     }
 
@@ -216,6 +220,9 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
                 let time = batch.times.get(at).copied().unwrap_or(self.now).max(self.now);
                 let ticket = batch.tickets.get(at).copied().unwrap_or(0);
                 self.enqueue(*command, time, ticket);
+            }
+            for (ticket, time) in &batch.ended {
+                self.statistics.ends(*ticket, *time);
             }
             // Without a wait the commands themselves are ahead of their time.
             self.expect(if self.description.waits { &batch.ahead } else { &batch.commands });

@@ -31,10 +31,11 @@ impl Statistics {
         for (number, job) in self.results() {
             let of_job = self.sum(|group| group.job == Some(number));
             merge(&mut all, &of_job);
+            let measured = job.measured(now);
             let (sum, span) =
-                (jobs.entry(&job.name)).or_insert_with(|| (ByDirection::default(), job.span));
+                (jobs.entry(&job.name)).or_insert_with(|| (ByDirection::default(), measured));
             merge(sum, &of_job);
-            span.join(job.span);
+            span.join(measured);
         }
         if self.jobs.is_empty() {
             all = self.sum(|_| true);

@@ -68,6 +68,16 @@ pub(super) struct Job {
     replaces: Option<usize>,
     /// From the end of its ramp to its last completion.
     pub(super) span: Span,
+    /// The end of its time, if that is known.
+    until: Time,
+}
+
+impl Job {
+    /// Returns the time in which it was measured in a run that ended at `end`: that of a job whose time was up goes on
+    /// after its last completion.
+    pub(super) fn measured(&self, end: Time) -> Span {
+        Span { to: self.span.to.max(self.until.min(end)), ..self.span }
+    }
 }
 
 /// What a run has measured.
@@ -93,6 +103,7 @@ impl Statistics {
             ramp: job.ramp,
             replaces: job.replaces,
             span: Span::NONE,
+            until: 0,
         };
         Statistics {
             jobs: jobs.iter().map(job).collect(),
@@ -112,6 +123,18 @@ impl Statistics {
             job.span.from = time.saturating_add(job.ramp);
         }
         time >= job.span.from && !std::mem::replace(&mut self.measures, true)
+    }
+
+    /// The time of a job will be up.
+    pub(super) fn ends(&mut self, ticket: u64, time: Time) {
+        if let Some(job) = self.jobs.get_mut(stream::job_of(ticket)) {
+            job.until = time;
+        }
+    }
+
+    /// Returns when the time of the last job is up that had results, as far as that is known.
+    pub(super) fn end(&self) -> Time {
+        self.results().map(|(_, job)| job.until).max().unwrap_or(0)
     }
 
     /// Returns the jobs whose results count: those that no others replace.

@@ -236,6 +236,25 @@ fn time_ends_with_the_volume() {
     }
 }
 
+/// As in fio, where a job waits for its next command until its time is up.
+#[test]
+fn a_job_lasts_for_its_runtime_although_its_last_command_completes_before() {
+    let rated = "rw=randwrite\nbs=4k\nsize=100%\nrate_iops=10\niodepth=4\nruntime=1s\n";
+    let one = time(&format!("[a]\n{rated}"), &Options::default());
+    let writes = one.write.unwrap();
+    assert_eq!((one.seconds, one.jobs["a"].seconds), (1.0, 1.0));
+    assert_eq!((writes.count, writes.iops), (10, 10.0));
+    // The next phase begins then.
+    let next = "[b]\nstonewall\nrw=randwrite\nbs=4k\nsize=100%\nrate_iops=10\nnumber_ios=6\n";
+    let two = time(&format!("[a]\n{rated}{next}"), &Options::default());
+    assert!((two.seconds - 1.5).abs() < 0.001, "{}", two.seconds);
+    assert_eq!(two.jobs["a"].seconds, 1.0);
+    // A run that ends before takes its jobs along.
+    let volume = Some("20KiB".parse().unwrap());
+    let cut = time(&format!("[a]\n{rated}"), &Options { volume, ..Options::default() });
+    assert!((cut.jobs["a"].seconds - 0.4).abs() < 0.001, "{}", cut.jobs["a"].seconds);
+}
+
 /// What dies are still to do when a short run ends is not part of it.
 #[test]
 fn shares_of_dies_add_up_however_short_the_run_is() {

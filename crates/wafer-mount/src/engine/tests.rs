@@ -114,12 +114,17 @@ proptest! {
         engine.close().unwrap();
         let mut replay = Device::new(&config(), 1).unwrap();
         let reader = CaptureReader::new(File::open(&path).unwrap()).unwrap();
+        let mut reads = 0;
         for record in reader {
             if let CaptureEvent::Command(command) = record.unwrap().event {
                 replay.apply(&[command]);
+                reads += u64::from(command.op == Op::Read);
             }
         }
-        let counters = engine.record().summary;
+        let record = engine.record();
+        prop_assert_eq!(record.live.unwrap().drive.unwrap().read_commands, reads);
+        let counters = record.summary;
+        prop_assert_eq!(counters.commands.unwrap(), replay.counters().commands);
         prop_assert_eq!(counters.host_bytes, replay.counters().host_bytes);
         prop_assert_eq!(counters.media_bytes, replay.counters().media_bytes);
         prop_assert_eq!(counters.deallocated_pages.unwrap(), replay.counters().deallocated_pages);
