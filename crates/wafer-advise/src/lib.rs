@@ -165,7 +165,7 @@ pub fn advise(
         device: device.name.clone(),
         simulated: simulated.config.clone(),
         write_bytes: log.pages * geometry.page_bytes,
-        touched_bytes: lives.touched_pages() * geometry.page_bytes,
+        touched_bytes: log.touched_pages(&geometry) * geometry.page_bytes,
         passes: plan.passes,
         hold_out: options.hold_out,
         handles: options.handles,

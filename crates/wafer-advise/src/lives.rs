@@ -128,10 +128,6 @@ impl Lives {
         self.histogram.iter().sum()
     }
 
-    pub(super) fn touched_pages(&self) -> u64 {
-        self.of.iter().map(|l| l.space).sum::<f64>() as u64
-    }
-
     /// Returns the ages in pages that divide ended lives into `classes` equal parts.
     pub(super) fn quantiles(&self, classes: usize) -> Vec<u64> {
         let all = self.ended().max(1.0);

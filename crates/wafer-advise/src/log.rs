@@ -238,6 +238,17 @@ impl Log {
         first + pages.start..first + pages.end
     }
 
+    /// Returns how many different pages are written.
+    pub(super) fn touched_pages(&self, geometry: &Geometry) -> u64 {
+        let mut touched = vec![false; geometry.logical_pages as usize];
+        for command in self.commands.iter().filter(|command| command.op == Op::Write) {
+            let pages = self.device_pages(command, geometry);
+            let end = pages.end.min(touched.len() as u64) as usize;
+            touched[(pages.start as usize).min(end)..end].fill(true);
+        }
+        touched.iter().filter(|touched| **touched).count() as u64
+    }
+
     /// Returns the pages that the first `commands` write.
     pub(super) fn pages_of(&self, commands: usize) -> u64 {
         let writes = self.commands[..commands].iter().filter(|c| c.op == Op::Write);

@@ -174,6 +174,8 @@ fn a_drive_is_as_full_of_a_sparse_trace_as_asked() {
     let advice = advise(&device, &workload, Some(&traces), &options, &never, &|_| {}).unwrap();
     let touched = traces.scans().unwrap()[0].touched_bytes();
     assert!(touched <= PAGES * 4096);
+    // Of the whole trace, not of the part that was learned from.
+    assert_eq!(advice.touched_bytes, touched);
     let fill = touched as f64 / advice.simulated.capacity.0 as f64;
     assert!((fill - 0.9).abs() < 0.01, "{fill}");
     let none = of_kind(&advice, SchemeKind::None);

@@ -151,6 +151,12 @@ fn files_are_disks() {
     // Truncation is not for disks.
     File::create(drive.path("drive/nvme0n2")).unwrap();
     assert_eq!(disk.metadata().unwrap().len(), 32 << 20);
+    // Nor is it for a user's owners and times.
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+    assert!(fs::set_permissions(drive.path("drive/nvme0n2"), mode).is_err());
+    assert!(disk.set_modified(std::time::UNIX_EPOCH).is_err());
+    // As long as it is read, `counters.json` has no size that a program could believe.
+    assert_eq!(fs::metadata(drive.path("drive/counters.json")).unwrap().len(), 0);
     // Nor are its names for programs.
     let refused = [
         fs::create_dir(drive.path("drive/new")),
@@ -236,6 +242,84 @@ fn an_interrupt_with_a_file_open_leaves_no_dead_mount() {
     let counters = crate::schema::valid(&fs::read(drive.path("counters.json")).unwrap());
     assert_eq!(counters["summary"]["host_bytes"], 8192);
     assert_eq!(fs::read(drive.path("data")).unwrap()[4096..][..8192], [7; 8192]);
+}
+
+#[test]
+fn nothing_but_the_drive_is_unmounted() {
+    let mut drive = Drive::new();
+    let place = drive.text("drive");
+    let second = Command::new(env!("CARGO_BIN_EXE_wafer"))
+        .args(["mount", &place, "--device", "warp", "--data", "none"])
+        .output()
+        .unwrap();
+    assert_eq!(second.status.code(), Some(2));
+    let told = String::from_utf8(second.stderr).unwrap();
+    assert!(told.ends_with("a drive is mounted there\n"), "{told}");
+    drive.stop();
+    let other = |drive: &Drive| {
+        sh("mount", &["-t", "tmpfs", "other", &place]);
+        fs::write(drive.path("drive/precious"), "data").unwrap();
+    };
+    let interrupt = |drive: &mut Drive| {
+        let server = drive.server.take().unwrap();
+        sh("kill", &["-INT", &server.id().to_string()]);
+        server
+    };
+    let ends = |drive: &Drive, mut server: Child| {
+        wait_for("the server's end", || server.try_wait().unwrap().is_some());
+        assert!(server.wait().unwrap().success());
+        assert_eq!(fs::read_to_string(drive.path("drive/precious")).unwrap(), "data");
+        sh("umount", &[&place]);
+    };
+    // What was mounted before, below the drive.
+    other(&drive);
+    drive.start("below.trace");
+    let server = interrupt(&mut drive);
+    ends(&drive, server);
+    // What was mounted after the drive was taken away, which a file kept alive.
+    drive.start("after.trace");
+    let file = File::open(drive.path("drive/nvme0n1")).unwrap();
+    let server = interrupt(&mut drive);
+    wait_for("the mount point", || !drive.path("drive/counters.json").exists());
+    other(&drive);
+    drop(file);
+    ends(&drive, server);
+    // What lies over the drive; the drive, whose server has ended, is below.
+    drive.start("over.trace");
+    other(&drive);
+    let server = interrupt(&mut drive);
+    ends(&drive, server);
+    sh("umount", &[&place]);
+}
+
+#[test]
+fn a_capture_that_fails_is_told_at_once_and_the_counters_all_the_same() {
+    let mut drive = Drive::new();
+    drive.stop();
+    let small = drive.path("small");
+    fs::create_dir(&small).unwrap();
+    sh("mount", &["-t", "tmpfs", "-o", "size=4k", "small", &drive.text("small")]);
+    let errors = File::create(drive.path("errors")).unwrap();
+    let mut server = drive.command("small/c.trace").stderr(errors).spawn().unwrap();
+    wait_for("mounting", || drive.path("drive/counters.json").exists());
+    let file = OpenOptions::new().write(true).open(drive.path("drive/nvme0n1")).unwrap();
+    let told = || fs::read_to_string(drive.path("errors")).unwrap();
+    let mut written = 0;
+    wait_for("the warning", || {
+        for _ in 0..1000 {
+            file.write_all_at(&[1; 4096], (written * 7919 % 16_384) * 4096).unwrap();
+            written += 1;
+        }
+        told().contains("warning: ")
+    });
+    drop(file);
+    sh("umount", &[&drive.text("drive")]);
+    wait_for("the server's end", || server.try_wait().unwrap().is_some());
+    sh("umount", &[&drive.text("small")]);
+    assert_eq!(server.wait().unwrap().code(), Some(1), "{}", told());
+    assert!(told().contains("error: ") && told().contains("incomplete"), "{}", told());
+    let counters = crate::schema::valid(&fs::read(drive.path("counters.json")).unwrap());
+    assert_eq!(counters["summary"]["host_bytes"], written * 4096);
 }
 
 #[test]

@@ -20,8 +20,6 @@ const FOREVER: Duration = Duration::from_secs(3600);
 const NEVER: Duration = Duration::ZERO;
 /// Largest request that the kernel is asked to send.
 const LARGEST: u32 = 1 << 20;
-/// The size that `counters.json` reports; reads of it end where its text does.
-const COUNTERS_BYTES: u64 = 1 << 20;
 const COUNTERS: &str = "counters.json";
 const BLOCK: u64 = 512;
 
@@ -86,7 +84,7 @@ impl Files {
     fn attributes(&self, inode: INodeNo) -> Option<(FileAttr, Duration)> {
         let (kind, perm, size, ttl) = match self.node(inode)? {
             Node::Folder => (FileType::Directory, 0o755, 0, FOREVER),
-            Node::Counters => (FileType::RegularFile, 0o444, COUNTERS_BYTES, NEVER),
+            Node::Counters => (FileType::RegularFile, 0o444, 0, NEVER),
             Node::Namespace(n) => (FileType::RegularFile, 0o600, self.sizes[n], FOREVER),
         };
         let attributes = FileAttr {
@@ -207,17 +205,17 @@ impl Filesystem for Files {
         reply.error(Errno::EPERM);
     }
 
-    // As on a block device, truncation (`O_TRUNC` of a shell's `>`) changes nothing.
+    // As on a block device, truncation (`O_TRUNC` of a shell's `>`) changes nothing. Nor does `touch`, but it is no error.
     fn setattr(
         &self,
         request: &Request,
         inode: INodeNo,
-        _mode: Option<u32>,
-        _uid: Option<u32>,
-        _gid: Option<u32>,
+        mode: Option<u32>,
+        uid: Option<u32>,
+        gid: Option<u32>,
         _size: Option<u64>,
-        _atime: Option<TimeOrNow>,
-        _mtime: Option<TimeOrNow>,
+        atime: Option<TimeOrNow>,
+        mtime: Option<TimeOrNow>,
         _ctime: Option<SystemTime>,
         handle: Option<FileHandle>,
         _crtime: Option<SystemTime>,
@@ -226,6 +224,11 @@ impl Filesystem for Files {
         _flags: Option<BsdFileFlags>,
         reply: ReplyAttr,
     ) {
+        let set = |time| matches!(time, Some(TimeOrNow::SpecificTime(_)));
+        let owner = mode.is_some() || uid.is_some() || gid.is_some();
+        if owner || set(atime) || set(mtime) {
+            return reply.error(Errno::EPERM);
+        }
         self.getattr(request, inode, handle, reply);
     }
 

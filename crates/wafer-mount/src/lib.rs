@@ -9,7 +9,8 @@
 //! - `engine.rs`: bytes at offsets as commands of a [`Drive`](wafer_drive::Drive), the same that
 //!   `wafer serve` serves: the device counts, a backend keeps the data, a capture records;
 //! - `files.rs`: the file system (FUSE) over the engine;
-//! - `mount.rs`: mounting, unmounting, and what a server below swap needs (`memory.rs`).
+//! - `mount.rs`: mounting, unmounting, and what a server below swap needs (`memory.rs`);
+//! - `place.rs`: which of the mounts on a folder is the drive's.
 //!
 //! write is a write, read a read, `fallocate` with punch hole or zero range a deallocate, `fsync` a flush.
 //! Files are opened for direct input and output: requests arrive as programs make them, and no page
@@ -31,6 +32,7 @@ mod engine;
 mod files;
 mod memory;
 mod mount;
+mod place;
 
 pub use engine::Engine;
 pub use mount::{MountError, MountOptions, Mounted, mount};

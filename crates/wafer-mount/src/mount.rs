@@ -19,6 +19,7 @@ use wafer_storage::DataSpec;
 
 use crate::engine::Engine;
 use crate::files::Files;
+use crate::place::{NAME, Place, Visible};
 
 /// Why a drive cannot be mounted.
 #[derive(Debug, thiserror::Error)]
@@ -58,6 +59,9 @@ pub struct Mounted {
     engine: Arc<Engine>,
     /// Absolute path of the mount point.
     folder: PathBuf,
+    /// The mount there; none if the system does not tell.
+    place: Option<Place>,
+    detached: AtomicBool,
     session: Option<BackgroundSession>,
     ended: Arc<AtomicBool>,
     ticker: Option<JoinHandle<()>>,
@@ -68,6 +72,8 @@ pub struct Mounted {
 
 /// Interval between frames of the capture.
 const FRAME: Duration = Duration::from_millis(500);
+/// How often is looked whether the last file is closed.
+const POLL: Duration = Duration::from_millis(10);
 /// Commands per batch of preconditioning.
 const BATCH: usize = 4096;
 
@@ -92,6 +98,9 @@ pub fn mount(
         return Err(of_folder(io::Error::other(reason)));
     }
     let absolute = folder.canonicalize().map_err(of_folder)?;
+    if Place::at(&absolute).is_some_and(|place| place.is_drive()) {
+        return Err(of_folder(io::Error::other("a drive is mounted there")));
+    }
     let drive = Drive::new(DriveOptions {
         device: config.clone(),
         seed: 0,
@@ -121,8 +130,8 @@ pub fn mount(
     let engine = Arc::new(Engine::new(drive, folder.display().to_string(), provenance));
     let mut fuse = Config::default();
     fuse.mount_options = vec![
-        MountOption::FSName("wafer".to_owned()),
-        MountOption::Subtype("wafer".to_owned()),
+        MountOption::FSName(NAME.to_owned()),
+        MountOption::Subtype(NAME.to_owned()),
         MountOption::NoAtime,
     ];
     // Loop devices access files as the kernel, regardless of the user who set them up.
@@ -137,6 +146,7 @@ pub fn mount(
             return Err(of_folder(error));
         }
     };
+    let place = Place::at(&absolute).filter(Place::is_drive);
     let ended = Arc::new(AtomicBool::new(false));
     let failed = Arc::new(Mutex::new(None));
     let ticker = {
@@ -151,9 +161,17 @@ pub fn mount(
             }
         })
     };
-    let ticker = Some(ticker);
-    let session = Some(session);
-    Ok(Mounted { engine, folder: absolute, session, ended, ticker, failed, notices })
+    Ok(Mounted {
+        engine,
+        folder: absolute,
+        place,
+        detached: AtomicBool::new(false),
+        session: Some(session),
+        ended,
+        ticker: Some(ticker),
+        failed,
+        notices,
+    })
 }
 
 /// Brings a new drive into the state before the first command, and begins its capture.
@@ -200,36 +218,68 @@ impl Mounted {
         self.session.as_ref().is_none_or(|s| s.guard.is_finished())
     }
 
+    /// Returns why the capture has ended or the drive does not save itself, if so.
+    pub fn failure(&self) -> Option<String> {
+        let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        failed.as_ref().map(io::Error::to_string)
+    }
+
+    /// Returns where the drive is beside other mounts on its folder.
+    fn visible(&self) -> Visible {
+        match &self.place {
+            _ if self.detached.load(Ordering::Relaxed) => Visible::Gone,
+            Some(place) => place.visible(&self.folder),
+            None => Visible::Top,
+        }
+    }
+
     /// Takes the mount point away. Files that are open then stay usable until they are closed. Returns whether
     /// there are any: [`Self::unmount`] waits for them.
     pub fn detach(&self) -> bool {
         if self.is_unmounted() {
             return false;
         }
-        match unmount(&self.folder, UnmountFlags::empty()) {
-            Err(Errno::BUSY) => unmount(&self.folder, UnmountFlags::DETACH).is_ok(),
-            // Without root, fusermount does it, in `unmount`.
-            _ => false,
+        match self.visible() {
+            Visible::Top => {}
+            Visible::Covered => return false,
+            Visible::Gone => return true,
         }
+        let busy = match unmount(&self.folder, UnmountFlags::empty()) {
+            Err(Errno::BUSY) => unmount(&self.folder, UnmountFlags::DETACH).map(|()| true),
+            done => done.map(|()| false),
+        };
+        // Without root, fusermount does it, in `unmount`.
+        self.detached.store(busy.is_ok(), Ordering::Relaxed);
+        busy.unwrap_or(false)
     }
 
-    /// Unmounts, waits until every open file is closed, ends the capture, and returns the record of the drive.
+    /// Unmounts, waits until every open file is closed, ends the capture, and returns the record of the drive, and whether
+    /// all went well.
     ///
     /// # Errors
     /// The capture or the data are incomplete.
-    pub fn unmount(mut self) -> Result<Record, MountError> {
-        self.end()
+    pub fn unmount(mut self) -> (Record, Result<(), MountError>) {
+        let ended = self.end();
+        (self.engine.record(), ended)
     }
 
-    fn end(&mut self) -> Result<Record, MountError> {
-        // fuser's own unmounting gives up where a file is open, and leaves a mount without a server.
+    fn end(&mut self) -> Result<(), MountError> {
         self.detach();
-        if let Some(session) = self.session.take() {
-            // Fails if it was unmounted from outside: nothing is left to undo.
-            let _ = match rustix::process::geteuid().is_root() {
-                true => session.join(),
-                false => session.umount_and_join(),
-            };
+        let visible = self.visible();
+        match self.session.take() {
+            Some(session) if visible == Visible::Top && !session.guard.is_finished() => {
+                // Fails if it is unmounted from outside meanwhile: nothing is left to undo.
+                let _ = session.umount_and_join();
+            }
+            Some(session) => {
+                // Under another mount it cannot be taken away, so this does not wait: it is dead once the process ends.
+                while visible != Visible::Covered && !session.guard.is_finished() {
+                    std::thread::sleep(POLL);
+                }
+                // Dropped, it would unmount whatever is on the folder now.
+                std::mem::forget(session);
+            }
+            None => {}
         }
         self.ended.store(true, Ordering::Relaxed);
         if let Some(ticker) = self.ticker.take() {
@@ -239,7 +289,7 @@ impl Mounted {
         }
         match self.failed.lock().unwrap_or_else(PoisonError::into_inner).take() {
             Some(error) => Err(MountError::Incomplete(error)),
-            None => Ok(self.engine.record()),
+            None => Ok(()),
         }
     }
 }

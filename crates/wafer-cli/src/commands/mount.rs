@@ -53,18 +53,26 @@ pub(crate) fn run(args: &MountArgs, quiet: bool) -> anyhow::Result<()> {
         quiet,
         &format!("mounted on {folder}: {}; ends with umount or Ctrl-C", files.join(", ")),
     );
+    let mut failure = None;
     while !mounted.is_unmounted() && !is_cancelled() {
         std::thread::sleep(POLL);
+        if failure.is_none() {
+            failure = mounted.failure();
+            failure.iter().for_each(|failure| output::warning(&format!("{folder}: {failure}")));
+        }
     }
     if mounted.detach() {
         let wait = "files are still open: waits until they are closed; Ctrl-C again ends like a power failure";
         output::notice(quiet, &format!("{folder}: {wait}"));
     }
-    let record = mounted.unmount().context(args.folder.display().to_string())?;
-    match &args.json {
+    // What was counted is told, although not all of it was recorded.
+    let (record, ended) = mounted.unmount();
+    let told = match &args.json {
         Some(path) => output::json_to(path, &record),
         None => print(&record),
-    }
+    };
+    ended.context(args.folder.display().to_string())?;
+    told
 }
 
 /// Converts a failure to mount into an error of the arguments.
