@@ -168,5 +168,8 @@ fn operators_can_use_http_with_their_token() {
     assert_eq!(status["done"]["health"]["temperature"], 350);
     let (code, wrong) = post("operator-1234", json!({ "command": "melt" }));
     assert!(code == 400 && wrong.contains("refused"), "{wrong}");
+    // Everything would be taken away for somebody who named one namespace.
+    let (code, wrong) = post("operator-1234", json!({ "command": "clear", "namespace": 1 }));
+    assert!(code == 400 && wrong.contains("namespace"), "{wrong}");
     terminate(server);
 }

@@ -233,6 +233,11 @@ impl Mounted {
         }
     }
 
+    /// Returns whether another file system is mounted over the drive, which then cannot be taken away.
+    pub fn is_covered(&self) -> bool {
+        self.visible() == Visible::Covered
+    }
+
     /// Takes the mount point away. Files that are open then stay usable until they are closed. Returns whether
     /// there are any: [`Self::unmount`] waits for them.
     pub fn detach(&self) -> bool {

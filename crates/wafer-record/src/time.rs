@@ -25,8 +25,7 @@ pub struct TimeRecord {
     /// All trims.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trim: Option<Requests>,
-    /// By job, from the end of its `ramp_time` to its last completion, or to the end of its `runtime` if that is
-    /// later.
+    /// By job, from the end of its `ramp_time` to its last completion or the end of its `runtime`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub jobs: BTreeMap<String, Directions>,
     /// Writes by the handle that they name.

@@ -9,8 +9,8 @@ use wafer_output as output;
 use anyhow::Context as _;
 use wafer_lab::LabError;
 use wafer_target::control::{
-    Ana, AnaAccess, Drop, Event, Fail, HealthChange, Hosts, Namespace, Range, ReadDelays, Request,
-    Response, Status,
+    Ana, AnaAccess, Drop, Event, Fail, HealthChange, Hosts, Namespace, NoFields, Range, ReadDelays,
+    Request, Response, Status,
 };
 
 use super::hosts;
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &CtlArgs) -> anyhow::Result<()> {
 
 fn request(command: CtlCommand) -> Result<Request, LabError> {
     Ok(match command {
-        CtlCommand::Status => Request::Status,
+        CtlCommand::Status => Request::Status(NoFields {}),
         CtlCommand::MediaError { blocks, clear } => Request::MediaError(Range {
             namespace: blocks.namespace,
             lba: blocks.lba,
@@ -86,7 +86,7 @@ fn request(command: CtlCommand) -> Result<Request, LabError> {
             Request::Namespace(Namespace { namespace, on, uuid, ana_group })
         }
         CtlCommand::Hosts { file } => Request::Hosts(Hosts { hosts: hosts::read(&file)?.0 }),
-        CtlCommand::Clear => Request::Clear,
+        CtlCommand::Clear => Request::Clear(NoFields {}),
     })
 }
 

@@ -65,6 +65,11 @@ pub(crate) fn run(args: &MountArgs, quiet: bool) -> anyhow::Result<()> {
         let wait = "files are still open: waits until they are closed; Ctrl-C again ends like a power failure";
         output::notice(quiet, &format!("{folder}: {wait}"));
     }
+    if mounted.is_covered() {
+        output::warning(&format!(
+            "{folder}: mounted over; unmount that, then the drive, which has ended"
+        ));
+    }
     // What was counted is told, although not all of it was recorded.
     let (record, ended) = mounted.unmount();
     let told = match &args.json {

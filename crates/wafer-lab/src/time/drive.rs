@@ -30,10 +30,10 @@ pub(crate) struct TimedRun<'a, const ATTRIBUTION: bool, const TIMED: bool> {
     now: Time,
     /// Since when the media's counts count.
     measured_from: Time,
-    /// Submissions, by the slots of their commands: a row for those at once, and one for those later.
+    /// Submissions, by the slots of their commands: a FIFO for those at once, and one for those later.
     due: Agenda<u64, 2>,
     commands: Slots,
-    /// Completions, likewise: a row for reads, and one for all others.
+    /// Completions, likewise: a FIFO for reads, and one for all others.
     flying: Agenda<u64, 2>,
     done: Vec<Done>,
     in_flight: u32,
@@ -159,8 +159,8 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
                     self.number += 1;
                     let slot = done.request.ticket;
                     self.statistics.add(done, self.commands.get(slot));
-                    let row = usize::from(done.request.kind != Kind::Read);
-                    self.flying.push_in(row, done.time, self.number, slot);
+                    let fifo = usize::from(done.request.kind != Kind::Read);
+                    self.flying.push_in(fifo, done.time, self.number, slot);
                 }
                 self.done.clear();
             } else if host == Time::MAX {

@@ -114,12 +114,12 @@ enum Event {
     Send,
 }
 
-/// Rows of events that come in order.
-const ROWS: usize = 4;
+/// FIFOs of events that come in order.
+const FIFOS: usize = 4;
 
 impl Event {
-    /// Returns the row of an event of a request of a kind: not those of many dies and channels.
-    fn row(self, kind: Kind) -> Option<usize> {
+    /// Returns the FIFO of an event of a request of a kind; none for those of many dies and channels.
+    fn fifo(self, kind: Kind) -> Option<usize> {
         match self {
             Event::Submit => Some(0),
             Event::Pace => Some(1),
@@ -196,7 +196,7 @@ pub struct Media {
     /// What each reclaim unit has received.
     filling: Vec<Filling>,
     /// Events of flights, by time and number of the request.
-    events: Agenda<(Event, u32), ROWS>,
+    events: Agenda<(Event, u32), FIFOS>,
     flights: Vec<Flight>,
     free_flights: Vec<u32>,
     /// Writes that wait for room, and since when.
@@ -380,8 +380,8 @@ impl Media {
 
     fn schedule(&mut self, time: Time, flight: u32, event: Event) {
         let Flight { number, request, .. } = &self.flights[flight as usize];
-        match event.row(request.kind) {
-            Some(row) => self.events.push_in(row, time, *number, (event, flight)),
+        match event.fifo(request.kind) {
+            Some(fifo) => self.events.push_in(fifo, time, *number, (event, flight)),
             None => self.events.push(time, *number, (event, flight)),
         }
     }

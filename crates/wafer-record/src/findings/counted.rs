@@ -41,7 +41,7 @@ pub(super) fn causes(record: &Record) -> Vec<Cause> {
     }
     let (waf, added) = (ratio(s.media_bytes, s.host_bytes), s.added_bytes());
     if ratio(added, s.host_bytes) < FEW {
-        causes.push(Cause::Clean { waf, fresh: s.erased_bytes == Some(0) });
+        causes.push(Cause::Clean { waf });
     } else {
         let (share, parts) = (ratio(added, s.media_bytes), parts(record));
         causes.push(Cause::AddedWrites { waf, share, bytes: added, parts });

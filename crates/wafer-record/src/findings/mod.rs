@@ -54,8 +54,6 @@ pub enum Cause {
     Clean {
         /// WAF of the device.
         waf: f64,
-        /// No reclaim unit was erased yet.
-        fresh: bool,
     },
     /// The media wrote more than hosts.
     AddedWrites {

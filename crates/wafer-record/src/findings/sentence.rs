@@ -15,13 +15,9 @@ pub(super) fn of(cause: &Cause) -> (String, String) {
              made for a larger device, or needs remapping."
                 .to_owned(),
         ),
-        Cause::Clean { waf, fresh } => (
+        Cause::Clean { waf } => (
             format!("WAF {waf:.3}: little is relocated."),
-            match fresh {
-                true => "No reclaim unit was collected: there was free space all the time.",
-                false => "Reclaim units were empty, or nearly so, when they were collected.",
-            }
-            .to_owned(),
+            "Reclaim units that were collected, if any, were empty or nearly so.".to_owned(),
         ),
         Cause::AddedWrites { waf, share, bytes: added, parts } => (
             format!("WAF {waf:.3}: {} of the media writes did not come from hosts.", percent(*share)),

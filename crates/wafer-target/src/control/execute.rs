@@ -23,7 +23,7 @@ type Refused = String;
 /// Carries out a request. May wait for the files of the drive.
 pub fn execute(subsystem: &Subsystem, request: Request) -> Response {
     let done = match request {
-        Request::Status => Ok(respond(&Status::of(subsystem))),
+        Request::Status(_) => Ok(respond(&Status::of(subsystem))),
         Request::MediaError(range) => media_error(subsystem, &range),
         Request::ReadDelay(delays) => read_delay(subsystem, delays),
         Request::Health(change) => health(subsystem, &change),
@@ -39,7 +39,7 @@ pub fn execute(subsystem: &Subsystem, request: Request) -> Response {
                 done()
             })
         }
-        Request::Clear => {
+        Request::Clear(_) => {
             subsystem.clear_faults();
             Ok(done())
         }

@@ -12,8 +12,8 @@ mod status;
 
 pub use execute::execute;
 pub use request::{
-    Ana, AnaAccess, Drop, Event, Fail, HealthChange, Hosts, Namespace, Range, ReadDelays, Request,
-    Response,
+    Ana, AnaAccess, Drop, Event, Fail, HealthChange, Hosts, Namespace, NoFields, Range, ReadDelays,
+    Request, Response,
 };
 pub use socket::{MAX_LINE, answer, serve};
 pub use status::{AnaGroup, Connection, Failing, MediaError, NamespaceStatus, Port, Status};

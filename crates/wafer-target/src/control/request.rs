@@ -12,7 +12,7 @@ use wafer_nvme::AnaState;
 #[serde(tag = "command", rename_all = "kebab-case")]
 pub enum Request {
     /// Report what is injected and which hosts are connected.
-    Status,
+    Status(NoFields),
     /// Add a media error to logical blocks, or take it away.
     MediaError(Range),
     /// Delay reads of logical blocks.
@@ -32,8 +32,13 @@ pub enum Request {
     /// Change which hosts may connect, and how they authenticate.
     Hosts(Hosts),
     /// Take away everything that is injected but media errors. Namespaces, states of ports and hosts stay as they are.
-    Clear,
+    Clear(NoFields),
 }
+
+/// A request without fields.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NoFields {}
 
 /// Logical blocks of a namespace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

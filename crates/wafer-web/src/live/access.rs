@@ -43,11 +43,10 @@ impl Access {
         }
         let Some(token) = &self.token else { return Ok(()) };
         let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
-        let bearer = text(header::AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer "));
         let cookie = text(header::COOKIE).and_then(|value| {
             value.split(';').find_map(|pair| pair.trim().strip_prefix(COOKIE)?.strip_prefix('='))
         });
-        let shown = [bearer, query_token(uri), cookie];
+        let shown = [bearer(headers), query_token(uri), cookie];
         if shown.into_iter().flatten().any(|shown| equal(shown, token)) {
             Ok(())
         } else {
@@ -75,9 +74,18 @@ impl Access {
         if media.map(str::trim) != Some("application/json") {
             return Err(Refusal::NoJson);
         }
-        let shown = text("authorization").and_then(|value| value.strip_prefix("Bearer "));
-        if shown.is_some_and(|shown| equal(shown, token)) { Ok(()) } else { Err(Refusal::Token) }
+        if bearer(headers).is_some_and(|shown| equal(shown, token)) {
+            Ok(())
+        } else {
+            Err(Refusal::Token)
+        }
     }
+}
+
+/// The token of `Authorization: Bearer`, whose scheme may have any case (RFC 9110, 11.1).
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, token) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then_some(token)
 }
 
 /// The token of `?token=`.
@@ -141,6 +149,7 @@ mod tests {
         let good = [
             (Uri::from_static("/metrics?a=1&token=secret"), headers(&[])),
             (plain.clone(), headers(&[("authorization", "Bearer secret")])),
+            (plain.clone(), headers(&[("authorization", "bearer secret")])),
             (plain.clone(), headers(&[("cookie", "a=b; wafer-token=secret")])),
         ];
         for (uri, headers) in good {
