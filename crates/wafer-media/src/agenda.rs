@@ -138,6 +138,12 @@ mod tests {
                 }
                 all.push((time, number, step));
             }
+            // To the last, which are at the end of time.
+            all.sort_unstable();
+            for (time, _, entry) in all {
+                assert_eq!((agenda.first(), agenda.pop()), (Some(time), Some((time, entry))));
+            }
+            assert_eq!((agenda.first(), agenda.pop()), (None, None));
         }
     }
 }

@@ -189,7 +189,7 @@ impl Die {
         let at = self.queue.iter_mut().position(|queued| {
             let start = queued.from.max(before);
             before = start + queued.length;
-            let is_next = start >= begin || before > begin;
+            let is_next = before > begin;
             if is_next {
                 queued.from = start;
             }
@@ -267,6 +267,10 @@ mod tests {
         assert_eq!(die.next_free(), Some(1055));
         // While it is suspended another read goes at once.
         assert_eq!(read(&mut die, 120), (0, 200));
+        // Until the reads end it does not work.
+        let mut left = DieTimes::default();
+        die.add_left(120, &mut left);
+        assert_eq!((left.of(Work::HostProgram), left.of(Work::HostRead)), (905, 80));
         assert_eq!(die.next_free(), Some(1105));
         assert_eq!((die.finish(1104), die.finish(1105)), (Room::default(), room));
     }

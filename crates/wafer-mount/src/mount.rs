@@ -72,7 +72,7 @@ pub struct Mounted {
 
 /// Interval between frames of the capture.
 const FRAME: Duration = Duration::from_millis(500);
-/// How often is looked whether the last file is closed.
+/// How often to check whether the last file is closed.
 const POLL: Duration = Duration::from_millis(10);
 /// Commands per batch of preconditioning.
 const BATCH: usize = 4096;
@@ -218,7 +218,7 @@ impl Mounted {
         self.session.as_ref().is_none_or(|s| s.guard.is_finished())
     }
 
-    /// Returns why the capture has ended or the drive does not save itself, if so.
+    /// Returns why the capture has ended, or why the drive cannot be saved, if either happened.
     pub fn failure(&self) -> Option<String> {
         let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         failed.as_ref().map(io::Error::to_string)
@@ -277,7 +277,7 @@ impl Mounted {
                 let _ = session.umount_and_join();
             }
             Some(session) => {
-                // Under another mount it cannot be taken away, so this does not wait: it is dead once the process ends.
+                // A covered mount cannot be taken away, so do not wait for it: it is dead once this process ends.
                 while visible != Visible::Covered && !session.guard.is_finished() {
                     std::thread::sleep(POLL);
                 }

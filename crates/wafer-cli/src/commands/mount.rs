@@ -67,7 +67,7 @@ pub(crate) fn run(args: &MountArgs, quiet: bool) -> anyhow::Result<()> {
     }
     if mounted.is_covered() {
         output::warning(&format!(
-            "{folder}: mounted over; unmount that, then the drive, which has ended"
+            "{folder}: another file system is mounted over the drive: unmount both, the drive has ended"
         ));
     }
     // What was counted is told, although not all of it was recorded.

@@ -125,7 +125,7 @@ impl Statistics {
         time >= job.span.from && !std::mem::replace(&mut self.measures, true)
     }
 
-    /// The time of a job will be up.
+    /// Notes when the time of a job is up.
     pub(super) fn ends(&mut self, ticket: u64, time: Time) {
         if let Some(job) = self.jobs.get_mut(stream::job_of(ticket)) {
             job.until = time;

@@ -239,7 +239,7 @@ fn time_ends_with_the_volume() {
 /// As in fio, where a job waits for its next command until its time is up.
 #[test]
 fn a_job_lasts_for_its_runtime_although_its_last_command_completes_before() {
-    let rated = "rw=randwrite\nbs=4k\nsize=100%\nrate_iops=10\niodepth=4\nruntime=1s\n";
+    let rated = "rw=randwrite\nbs=4k\nsize=100%\nrate_iops=10\niodepth=32\nruntime=1s\n";
     let one = time(&format!("[a]\n{rated}"), &Options::default());
     let writes = one.write.unwrap();
     assert_eq!((one.seconds, one.jobs["a"].seconds), (1.0, 1.0));
@@ -251,7 +251,7 @@ fn a_job_lasts_for_its_runtime_although_its_last_command_completes_before() {
     assert_eq!(two.jobs["a"].seconds, 1.0);
     // A run that ends before takes its jobs along.
     let volume = Some("20KiB".parse().unwrap());
-    let cut = time(&format!("[a]\n{rated}"), &Options { volume, ..Options::default() });
+    let cut = time(&format!("[a]\n{rated}{next}"), &Options { volume, ..Options::default() });
     assert!((cut.jobs["a"].seconds - 0.4).abs() < 0.001, "{}", cut.jobs["a"].seconds);
 }
 
