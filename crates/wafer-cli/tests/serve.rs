@@ -183,7 +183,12 @@ fn a_file_of_subsystems_is_checked_and_served() {
         ("", "subsystems.toml: no subsystems"),
         ("[[subsystem]]\ndevice = \"DEVICE\"\ncolour = 1\n", "subsystems.toml:3: "),
         ("[[subsystem]]\n\ndevice = \"nothing\"\n", "subsystems.toml:3: "),
-        ("[[subsystem]]\ndevice = \"DEVICE\"\nset = [\"colour=2\"]\n", "subsystems.toml:2: "),
+        ("[[subsystem]]\ndevice = \"DEVICE\"\nset = [\"colour=2\"]\n", "subsystems.toml:3: set: "),
+        ("[[subsystem]]\ndevice = \"DEVICE\"\n\nhosts = \"none\"\n", "subsystems.toml:4: hosts: "),
+        (
+            "[[subsystem]]\ndevice = \"DEVICE\"\nrecord = \"DEVICE\"\n",
+            "subsystems.toml:3: record: ",
+        ),
     ] {
         write(text);
         says(&["--subsystems", &file, "--listen", "127.0.0.1:0"], &[words]);
@@ -192,7 +197,7 @@ fn a_file_of_subsystems_is_checked_and_served() {
     write(&two(&format!("data = \"file:{data}\"")));
     says(
         &["--subsystems", &file, "--listen", "127.0.0.1:0"],
-        &["subsystems.toml:5: ", "drive.img"],
+        &["subsystems.toml:6: data: ", "drive.img"],
     );
     write(&two("nqn = \"nqn.2026-11.io.wafer:a\""));
     says(&["--subsystems", &file, "--listen", "127.0.0.1:0"], &["subsystems.toml:6: nqn: "]);

@@ -201,7 +201,8 @@ impl CommandStream for ClosedLoop {
 
     fn completed(&mut self, completions: &[Completion]) {
         for completion in completions {
-            let number = stream::job_of(completion.ticket) % self.specs.len();
+            let (number, jobs) = (stream::job_of(completion.ticket), self.specs.len());
+            let number = if number < jobs { number } else { number - jobs };
             let time = completion.time_ns.unwrap_or(self.now);
             self.now = self.now.max(time);
             if let Ok(at) = self.running.binary_search_by_key(&number, RunningJob::number) {

@@ -347,6 +347,14 @@ impl Frames<'_> {
         self.at += (FRAME + length) as u64;
         Ok(Some(entry))
     }
+
+    /// Returns whether an intact frame follows the one that ended the reading. A kill leaves none: the file was damaged,
+    /// or a loss of power kept a later frame but not this one.
+    pub(super) fn skip_damaged(mut self) -> io::Result<bool> {
+        let length = self.bytes(FRAME)?.map_or(0, |head| number::<4>(head, 0));
+        self.at += FRAME as u64 + length;
+        Ok(length > 0 && length <= MAX_PAYLOAD as u64 && self.next()?.is_some())
+    }
 }
 
 /// Decodes a payload whose check is right.

@@ -78,13 +78,16 @@ impl Drive {
             let lost = header.ending == Ending::DataLost;
             let mut written = (lost || uncertain).then(Vec::new);
             let replayed = self.replay(&mut inner, &files, &mut written);
-            let replayed = replayed.map_err(|e| wrong(&journal, e.to_string()))?;
+            let (replayed, damaged) = replayed.map_err(|e| wrong(&journal, e.to_string()))?;
             self.write_again(&written.unwrap_or_default()).map_err(|e| DriveError::io(&data, e))?;
             inner.life.unsafe_shutdowns += 1;
+            let survives = match damaged {
+                false => "so that every command reported as complete survives",
+                true => "but its journal is damaged there: what it holds of later commands is lost",
+            };
             notices.push(format!(
-                "the last server was killed; the device resumes from its last checkpoint and the {} \
-                 commands after it, so that every command reported as complete survives",
-                replayed
+                "the last server was killed; the device resumes from its last checkpoint and the {replayed} \
+                 commands after it, {survives}"
             ));
         }
         if let Some(data) = self.backend.data_file() {
@@ -187,14 +190,14 @@ impl Drive {
         Ok(())
     }
 
-    /// Repeats what the journal holds and returns the number of commands.
+    /// Repeats what the journal holds; returns the number of commands, and whether damage ended them.
     /// `written` takes the ranges of namespaces that were written.
     fn replay(
         &self,
         inner: &mut Inner,
         files: &Persistence,
         written: &mut Option<Vec<Command>>,
-    ) -> io::Result<u64> {
+    ) -> io::Result<(u64, bool)> {
         let mut replayed = 0;
         let mut frames = files.journal.frames();
         while let Some(entry) = frames.next()? {
@@ -210,7 +213,7 @@ impl Drive {
                 Entry::Change(change) => self.replay_change(inner, *change)?,
             }
         }
-        Ok(replayed)
+        Ok((replayed, frames.skip_damaged()?))
     }
 
     /// Writes data again that is in the file but may not be on the medium. After a failed sync an operating system

@@ -62,6 +62,27 @@ fn a_killed_server_loses_nothing_that_it_counted() {
 }
 
 #[test]
+fn damage_within_the_journal_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("drive.img");
+    let first = open(&path).unwrap();
+    let batches = [1, 2, 3].map(|seed| commands(500, seed));
+    batches.iter().for_each(|batch| first.apply(0, batch).unwrap());
+    drop(first);
+    let journal = folder.path().join("drive.img.journal");
+    let mut bytes = std::fs::read(&journal).unwrap();
+    let Command { lba, blocks, .. } = batches[1][0];
+    let command = [&lba.to_le_bytes()[..], &blocks.to_le_bytes()].concat();
+    let at = bytes.windows(command.len()).position(|bytes| bytes == command).unwrap();
+    bytes[at] ^= 1;
+    std::fs::write(&journal, bytes).unwrap();
+    let second = open(&path).unwrap();
+    let said = second.notices().concat();
+    assert!(said.contains("500 commands") && said.contains("damaged"), "{said}");
+    assert_eq!(second.snapshot().counters.commands, 500);
+}
+
+#[test]
 fn a_full_journal_makes_a_checkpoint() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("drive.img");

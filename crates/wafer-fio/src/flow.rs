@@ -55,6 +55,7 @@ impl Flows {
     }
 
     /// Returns whether a job stands still until others of its group have gone on.
+    #[inline]
     pub fn holds(&self, job: usize) -> bool {
         self.group(job).is_some_and(|(group, flow, commands)| {
             let part = u128::from(commands) * u128::from(group.weight);
@@ -63,11 +64,13 @@ impl Flows {
     }
 
     /// Returns when the last command of the job's group went: a job that was held goes on then.
+    #[inline]
     pub fn time(&self, job: usize) -> u64 {
         self.group(job).map_or(0, |(group, ..)| group.time)
     }
 
     /// Notes a command of a job.
+    #[inline]
     pub fn issued(&mut self, job: usize, time: u64) {
         let Some(Some((flow, commands))) = self.jobs.get_mut(job) else { return };
         *commands += 1;

@@ -94,6 +94,7 @@ impl Rates {
     }
 
     /// Returns when the next command of a direction may go.
+    #[inline]
     pub fn due(&self, direction: usize) -> u64 {
         if let Some((_, _, arrivals)) = &self.process {
             return arrivals[direction];
@@ -109,6 +110,7 @@ impl Rates {
     }
 
     /// Counts a command.
+    #[inline]
     pub fn issued(&mut self, direction: usize, bytes: u64) {
         let issued = &mut self.issued[direction];
         *issued = (issued.0 + bytes, issued.1 + 1);
@@ -116,6 +118,7 @@ impl Rates {
     }
 
     /// Draws when the next command comes, if that is random.
+    #[inline]
     fn arrive(&mut self, direction: usize) {
         if let (Some((random, rates, arrivals)), Some(_)) =
             (&mut self.process, self.limits[direction])

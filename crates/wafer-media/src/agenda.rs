@@ -6,14 +6,22 @@ use crate::calendar::Calendar;
 use crate::time::Time;
 
 /// Things that will happen, in order of time; at the same time by number, and then in their own order. A kind that is
-/// entered in that order has one of the `FIFOS`, which cost next to nothing. A calendar has the rest.
+/// entered in that order has one of the `FIFOS`, which cost next to nothing. A calendar has the rest. The end of time never
+/// comes: what is entered for it never happens.
 #[derive(Clone, Debug)]
 pub struct Agenda<T, const FIFOS: usize> {
     fifos: [VecDeque<(Time, u64, T)>; FIFOS],
     /// The time of the first of each; without one the end of time.
     firsts: [Time; FIFOS],
     calendar: Calendar<T>,
+    /// The least of these times, and of the calendar's.
+    first: Time,
+    /// The FIFO that has it, the number of FIFOs for the calendar, or [`SEVERAL`].
+    source: usize,
 }
+
+/// More than one has an entry at the first time.
+const SEVERAL: usize = usize::MAX;
 
 impl<T: Copy + Ord, const FIFOS: usize> Default for Agenda<T, FIFOS> {
     fn default() -> Self {
@@ -21,6 +29,8 @@ impl<T: Copy + Ord, const FIFOS: usize> Default for Agenda<T, FIFOS> {
             fifos: [const { VecDeque::new() }; FIFOS],
             firsts: [Time::MAX; FIFOS],
             calendar: Calendar::default(),
+            first: Time::MAX,
+            source: SEVERAL,
         }
     }
 }
@@ -29,64 +39,65 @@ impl<T: Copy + Ord, const FIFOS: usize> Agenda<T, FIFOS> {
     /// Enters something in any order.
     #[inline]
     pub fn push(&mut self, time: Time, number: u64, entry: T) {
-        self.calendar.push(time, number, entry);
+        if time < Time::MAX {
+            self.calendar.push(time, number, entry);
+            self.is_in(FIFOS, time);
+        }
     }
 
     /// Enters something that nearly always comes after all others of its FIFO.
     #[inline]
     pub fn push_in(&mut self, fifo: usize, time: Time, number: u64, entry: T) {
-        let (first, fifo) = (&mut self.firsts[fifo], &mut self.fifos[fifo]);
-        let comes_after = fifo.back().is_none_or(|last| *last <= (time, number, entry));
+        let entries = &mut self.fifos[fifo];
+        let comes_after = entries.back().is_none_or(|last| *last <= (time, number, entry));
         if !comes_after || time == Time::MAX {
-            return self.calendar.push(time, number, entry);
+            return self.push(time, number, entry);
         }
-        *first = (*first).min(time);
-        fifo.push_back((time, number, entry));
+        self.firsts[fifo] = self.firsts[fifo].min(time);
+        entries.push_back((time, number, entry));
+        self.is_in(fifo, time);
     }
 
-    /// Returns when the first happens.
+    /// Notes that there is an entry at a time.
     #[inline]
-    pub fn first(&self) -> Option<Time> {
-        match self.first_time() {
-            Time::MAX => self.calendar.first(),
-            time => Some(time),
+    fn is_in(&mut self, source: usize, time: Time) {
+        if time < self.first {
+            (self.first, self.source) = (time, source);
+        } else if time == self.first && source != self.source {
+            self.source = SEVERAL;
         }
     }
 
-    /// Returns when the first happens; at the end of time it may be that nothing does.
+    /// Returns when the first happens; without one the end of time.
     #[inline]
-    fn first_time(&self) -> Time {
-        self.firsts.iter().fold(self.calendar.first_time(), |least, time| least.min(*time))
+    pub fn first(&self) -> Time {
+        self.first
     }
 
     /// Removes what is first; returns its time, too.
     #[inline]
     pub fn pop(&mut self) -> Option<(Time, T)> {
-        let time = self.first_time();
-        let (mut fifo, mut found) = (FIFOS, u32::from(self.calendar.first_time() == time));
-        for (at, first) in self.firsts.iter().enumerate() {
-            let is_first = *first == time;
-            fifo = if is_first { at } else { fifo };
-            found += u32::from(is_first);
+        let source = if self.source == SEVERAL { self.first_of_several() } else { self.source };
+        let popped = if source == FIFOS {
+            self.calendar.pop()?
+        } else {
+            let (time, _, entry) = self.fifos[source].pop_front()?;
+            self.firsts[source] = self.fifos[source].front().map_or(Time::MAX, |first| first.0);
+            (time, entry)
+        };
+        (self.first, self.source) = (self.calendar.first_time(), FIFOS);
+        for fifo in 0..FIFOS {
+            self.is_in(fifo, self.firsts[fifo]);
         }
-        if found > 1 {
-            fifo = self.first_of_several(time);
-        }
-        if fifo == FIFOS {
-            return self.calendar.pop();
-        }
-        let (_, _, entry) = self.fifos[fifo].pop_front()?;
-        self.firsts[fifo] = self.fifos[fifo].front().map_or(Time::MAX, |first| first.0);
-        Some((time, entry))
+        Some(popped)
     }
 
-    /// Returns the FIFO of the first of what happens at a time, or for the calendar the number of FIFOs.
+    /// Returns the FIFO of the first of what happens at the first time, or for the calendar the number of FIFOs.
     #[cold]
-    fn first_of_several(&self, time: Time) -> usize {
-        let mut first = self.calendar.peek().filter(|(at, ..)| *at == time).map(|it| (it, FIFOS));
+    fn first_of_several(&self) -> usize {
+        let mut first = self.calendar.peek().map(|it| (it, FIFOS));
         for (fifo, entries) in self.fifos.iter().enumerate() {
-            let here = entries.front().filter(|(at, ..)| *at == time).map(|it| (*it, fifo));
-            first = first.into_iter().chain(here).min();
+            first = first.into_iter().chain(entries.front().map(|it| (*it, fifo))).min();
         }
         first.map_or(FIFOS, |(_, fifo)| fifo)
     }
@@ -94,11 +105,6 @@ impl<T: Copy + Ord, const FIFOS: usize> Agenda<T, FIFOS> {
     /// Returns the number of entries.
     pub fn len(&self) -> usize {
         self.fifos.iter().map(VecDeque::len).sum::<usize>() + self.calendar.len()
-    }
-
-    /// Returns whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 }
 
@@ -115,11 +121,11 @@ mod tests {
             let mut lasts = [0; 4];
             for step in 0..6_000u64 {
                 let draw = mix(step * 7 + spread);
-                assert_eq!((agenda.len(), agenda.is_empty()), (all.len(), all.is_empty()));
+                assert_eq!(agenda.len(), all.len());
                 if draw.is_multiple_of(3) || all.len() > 60 {
                     all.sort_unstable();
                     let first = (!all.is_empty()).then(|| all.remove(0));
-                    assert_eq!(agenda.first(), first.map(|(time, ..)| time));
+                    assert_eq!(agenda.first(), first.map_or(Time::MAX, |(time, ..)| time));
                     assert_eq!(agenda.pop(), first.map(|(time, _, entry)| (time, entry)));
                     continue;
                 }
@@ -133,17 +139,17 @@ mod tests {
                     3 => agenda.push(time, number, step),
                     fifo => agenda.push_in(fifo, time, number, step),
                 }
+                // The end of time never comes.
                 if time < Time::MAX {
                     lasts[fifo] = time;
+                    all.push((time, number, step));
                 }
-                all.push((time, number, step));
             }
-            // To the last, which are at the end of time.
             all.sort_unstable();
             for (time, _, entry) in all {
-                assert_eq!((agenda.first(), agenda.pop()), (Some(time), Some((time, entry))));
+                assert_eq!((agenda.first(), agenda.pop()), (time, Some((time, entry))));
             }
-            assert_eq!((agenda.first(), agenda.pop()), (None, None));
+            assert_eq!((agenda.first(), agenda.pop()), (Time::MAX, None));
         }
     }
 }

@@ -117,7 +117,9 @@ impl<T: Copy + Ord> Calendar<T> {
         self.filled[bucket / 64] |= 1 << (bucket % 64);
         self.words |= twice(bucket / 64);
         self.near += 1;
-        if self.first == NONE || comes_before(self.first, &self.places) {
+        if time < self.first_time
+            || time == self.first_time && comes_before(self.first, &self.places)
+        {
             (self.first, self.first_time) = (at, time);
         }
     }
@@ -139,12 +141,6 @@ impl<T: Copy + Ord> Calendar<T> {
                 at
             }
         }
-    }
-
-    /// Returns when the first happens.
-    #[inline]
-    pub(crate) fn first(&self) -> Option<Time> {
-        (!self.is_empty()).then_some(self.first_time())
     }
 
     /// Returns the time of the first; without one the end of time.
@@ -227,11 +223,6 @@ impl<T: Copy + Ord> Calendar<T> {
     pub(crate) fn len(&self) -> usize {
         self.near + self.rest.len()
     }
-
-    /// Returns whether there are none.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
 }
 
 /// Returns the bits of a word of the buckets.
@@ -253,11 +244,14 @@ mod tests {
                 let mut now = 0;
                 for step in 0..6_000u64 {
                     let draw = mix(step * 7 + spread);
-                    assert_eq!((calendar.len(), calendar.is_empty()), (all.len(), all.is_empty()));
+                    assert_eq!(calendar.len(), all.len());
                     if draw.is_multiple_of(3) || all.len() > most {
                         all.sort_unstable();
                         let first = (!all.is_empty()).then(|| all.remove(0));
-                        assert_eq!(calendar.first(), first.map(|(time, ..)| time));
+                        assert_eq!(
+                            calendar.first_time(),
+                            first.map_or(Time::MAX, |(time, ..)| time)
+                        );
                         assert_eq!(calendar.pop(), first.map(|(time, _, entry)| (time, entry)));
                         now = first.map_or(now, |(time, ..)| now.max(time));
                     } else {

@@ -11,7 +11,7 @@ use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use wafer_config::{ResolvedDevice, load_device};
+use wafer_config::{ConfigError, Place, ResolvedDevice, load_device};
 use wafer_controller::{Access, Rights, Subsystem, SubsystemOptions};
 use wafer_drive::{Drive, DriveOptions, Given};
 use wafer_lab::LabError;
@@ -51,11 +51,18 @@ pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
     let mut files = Outputs::default();
     specs.iter().for_each(|spec| files.input(Path::new(&spec.device)));
     for spec in specs {
-        let wrong = |error: LabError| spec.error(error);
-        let device = load_device(&spec.device, &spec.set).map_err(|error| wrong(error.into()))?;
-        drive_files::claim(&mut files, &spec.device, &spec.data, spec.record.clone())
-            .map_err(|error| wrong(error.into()))?;
-        let access = access(args, &spec).map_err(wrong)?;
+        let device = load_device(&spec.device, &spec.set).map_err(|error| {
+            let overrides =
+                matches!(&error, ConfigError::Invalid { place: Place::Override { .. }, .. });
+            spec.error(if overrides { "set" } else { "device" }, error.into())
+        })?;
+        drive_files::claim(&mut files, &spec.device, &spec.data, None)
+            .map_err(|error| spec.error("data", error.into()))?;
+        let mut records = spec.record.iter();
+        records
+            .try_for_each(|path| files.output(path))
+            .map_err(|error| spec.error("record", error.into()))?;
+        let access = access(args, &spec).map_err(|error| spec.error("hosts", error))?;
         output::notices(quiet, &device.notices);
         prepared.push((spec, device, access));
     }
@@ -142,7 +149,7 @@ fn open(
             events_enabled: spec.fdp_events,
         },
     });
-    let drive = Arc::new(drive.map_err(|error| spec.error(drive_files::usage(error)))?);
+    let drive = Arc::new(drive.map_err(|error| spec.error("data", drive_files::usage(error)))?);
     output::notices(quiet, drive.notices());
     let defaults = SubsystemOptions::of_drive(&drive, &device.name);
     let options = SubsystemOptions {
@@ -156,7 +163,7 @@ fn open(
     let taken = served.iter().any(|other| other.subsystem.options.nqn == nqn);
     let subsystem = Subsystem::with_access(drive, wafer_io::SUPPORTED, options, access);
     let reason = format!("another subsystem has `{nqn}`");
-    let error = taken.then(|| spec.error(LabError::config("nqn", reason)));
+    let error = taken.then(|| spec.error("nqn", LabError::config("--nqn", reason)));
     served.push(Served { spec, device, subsystem });
     error.map_or(Ok(()), Err)
 }
@@ -164,7 +171,7 @@ fn open(
 /// Begins the capture of a subsystem, if it is to have one.
 fn record_to(Served { spec, subsystem, .. }: &Served) -> Result<(), LabError> {
     let Some(path) = &spec.record else { return Ok(()) };
-    subsystem.drive.record(path).map_err(|error| spec.error(drive_files::usage(error)))
+    subsystem.drive.record(path).map_err(|error| spec.error("record", drive_files::usage(error)))
 }
 
 /// Saves all drives, and returns the first error.

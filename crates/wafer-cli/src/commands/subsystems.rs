@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use wafer_config::{ConfigError, Layers, Place};
+use wafer_config::{ConfigError, Layers};
 use wafer_controller::wrong_nqn;
 use wafer_lab::LabError;
 use wafer_storage::DataSpec;
@@ -14,7 +14,7 @@ use crate::args::{InvalidPlacement, ServeArgs};
 /// A subsystem to serve.
 pub(crate) struct Spec {
     /// Where it is described, unless on the command line.
-    place: Option<Place>,
+    table: Option<Layers>,
     pub(crate) device: String,
     pub(crate) set: Vec<String>,
     pub(crate) data: DataSpec,
@@ -56,11 +56,11 @@ enum Placement {
 }
 
 impl Spec {
-    /// Returns an error of this subsystem: on the command line as it is, otherwise with the place in its file.
-    pub(crate) fn error(&self, error: LabError) -> LabError {
-        match &self.place {
+    /// Returns an error that a key caused: on the command line as it is, otherwise with the line of the key.
+    pub(crate) fn error(&self, key: &str, error: LabError) -> LabError {
+        match &self.table {
             None => error,
-            Some(place) => LabError::config(place.clone(), error.to_string()),
+            Some(table) => LabError::config(table.place(key), error.to_string()),
         }
     }
 }
@@ -83,7 +83,7 @@ pub(crate) fn of(args: &ServeArgs) -> Result<Vec<Spec>, LabError> {
         return Err(LabError::config("--serial", reason));
     }
     Ok(vec![Spec {
-        place: None,
+        table: None,
         device,
         set: args.device.set.clone(),
         data: args.data.clone(),
@@ -137,10 +137,7 @@ fn described(layers: &Layers) -> Result<Spec, ConfigError> {
         Some(Err(reason)) => return Err(layers.error("data", &reason)),
     };
     Ok(Spec {
-        place: Some(match layers.place("device") {
-            Place::File { file, line, .. } => Place::File { file, line, key: None },
-            other => other,
-        }),
+        table: Some(layers.clone()),
         device: table.device,
         set: table.set,
         data,

@@ -61,6 +61,10 @@ impl<O: Observer> Device<O> {
     pub(crate) fn apply_all(&mut self, commands: &[Command]) {
         self.counters.commands += commands.len() as u64;
         let shift = self.page_shift();
+        if let [command] = commands {
+            // Whoever applies one by one has asked memory before.
+            return self.apply_one(command, shift);
+        }
         for command in &commands[..LOOKAHEAD.min(commands.len())] {
             self.prefetch(command, shift);
         }

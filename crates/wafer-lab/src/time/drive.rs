@@ -150,9 +150,8 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
         self.pull()?;
         let mut events = 0u64;
         loop {
-            let due = self.due.first().unwrap_or(Time::MAX);
-            let flying = self.flying.first().unwrap_or(Time::MAX);
-            let host = due.min(flying);
+            let flying = self.flying.first();
+            let host = self.due.first().min(flying);
             if let Some(moment) = self.media.advance_until_done(host, &mut self.done) {
                 self.now = self.now.max(moment);
                 for done in &self.done {
@@ -212,21 +211,18 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
             if !self.description.waits && self.due.len() >= BATCH {
                 return Ok(());
             }
-            let mut batch = std::mem::take(&mut self.batch);
-            batch.clear();
-            let state = self.stream.next(&mut batch, BATCH);
-            self.placements.resolve(&mut batch.commands);
-            for (at, command) in batch.commands.iter().enumerate() {
-                let time = batch.times.get(at).copied().unwrap_or(self.now).max(self.now);
-                let ticket = batch.tickets.get(at).copied().unwrap_or(0);
-                self.enqueue(*command, time, ticket);
+            self.batch.clear();
+            let state = self.stream.next(&mut self.batch, BATCH);
+            self.placements.resolve(&mut self.batch.commands);
+            for at in 0..self.batch.len() {
+                let time = self.batch.times.get(at).copied().unwrap_or(self.now).max(self.now);
+                let ticket = self.batch.tickets.get(at).copied().unwrap_or(0);
+                self.enqueue(self.batch.commands[at], time, ticket);
             }
-            for (ticket, time) in &batch.ended {
+            for (ticket, time) in &self.batch.ended {
                 self.statistics.ends(*ticket, *time);
             }
-            // Without a wait the commands themselves are ahead of their time.
-            self.expect(if self.description.waits { &batch.ahead } else { &batch.commands });
-            self.batch = batch;
+            self.expect();
             match state {
                 StreamState::Ready => {}
                 StreamState::Waiting if self.in_flight == 0 => {
@@ -241,8 +237,10 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
     }
 
     /// Asks memory for what later commands need: first their map, then, when it is there, what that leads to.
-    fn expect(&mut self, commands: &[Command]) {
-        for command in commands {
+    fn expect(&mut self) {
+        // Without a wait the commands themselves are ahead of their time.
+        let Batch { commands, ahead, .. } = &self.batch;
+        for command in if self.description.waits { ahead } else { commands } {
             self.ahead.push(*command);
             if self.ahead.len() == 2 * GROUP {
                 self.ahead[GROUP..].iter().for_each(|command| self.device.prefetch_map(command));

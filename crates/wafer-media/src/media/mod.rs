@@ -325,8 +325,7 @@ impl Media {
 
     /// Lets the controller take a request from its submission queue.
     fn take(&mut self, now: Time, flight: u32) {
-        let request = self.flights[flight as usize].request;
-        let mut parts = Parts::default();
+        let Flight { request, parts, .. } = &mut self.flights[flight as usize];
         self.taken += 1;
         let (interval, overhead) = match request.kind {
             Kind::Read => (self.times.read_interval, self.times.read_overhead),
@@ -341,7 +340,6 @@ impl Media {
             parts.add(Part::Link, time - taken);
             self.counts.link_bytes += request.bytes;
         }
-        self.flights[flight as usize].parts = parts;
         let held = self.times.host_cap.is_some() || self.times.credit.is_some();
         let event = if request.kind == Kind::Write && held { Event::Pace } else { Event::Arrive };
         self.schedule(time, flight, event);
@@ -378,6 +376,7 @@ impl Media {
         }
     }
 
+    #[inline]
     fn schedule(&mut self, time: Time, flight: u32, event: Event) {
         let Flight { number, request, .. } = &self.flights[flight as usize];
         match event.fifo(request.kind) {
@@ -388,14 +387,14 @@ impl Media {
 
     /// Returns when something happens next without another request.
     pub fn next_event(&mut self) -> Option<Time> {
-        self.events.first().into_iter().chain(self.next_release()).min()
+        Some(self.events.first().min(self.next_release())).filter(|time| *time < Time::MAX)
     }
 
-    /// Returns when the next program ends, if anything waits for that.
-    fn next_release(&mut self) -> Option<Time> {
+    /// Returns when the next program ends, if anything waits for that; otherwise the end of time.
+    fn next_release(&mut self) -> Time {
         match self.parked.is_empty() && self.flushes.is_empty() {
-            true => None,
-            false => self.dies.next_free(),
+            true => Time::MAX,
+            false => self.dies.next_free().unwrap_or(Time::MAX),
         }
     }
 
@@ -422,21 +421,19 @@ impl Media {
     }
 
     /// Lets everything happen at the next moment at which anything does, up to and including `until`. Returns that moment.
-    #[inline]
+    #[inline(always)]
     fn advance_once(&mut self, until: Time, done: &mut Vec<Done>) -> Option<Time> {
-        let (event, release) = (self.events.first(), self.next_release());
-        let at = match (event, release) {
-            (Some(event), Some(release)) => event.min(release),
-            (event, release) => event.or(release)?,
-        };
-        if at > until {
+        let release = self.next_release();
+        let at = self.events.first().min(release);
+        if at > until || at == Time::MAX {
             return None;
         }
-        if release == Some(at) {
+        if release == at {
             self.release(at, done);
         }
-        while self.events.first().is_some_and(|next| next <= at) {
-            let Some((_, (event, flight))) = self.events.pop() else { break };
+        while self.events.first() <= at
+            && let Some((_, (event, flight))) = self.events.pop()
+        {
             self.happen(at, flight, event, done);
         }
         Some(at)
@@ -494,6 +491,7 @@ impl Media {
         self.finish(now, flight, done);
     }
 
+    #[inline]
     fn arrive(&mut self, now: Time, flight: u32, done: &mut Vec<Done>) {
         match self.flights[flight as usize].request.kind {
             Kind::Read => self.read(now, flight),

@@ -14,12 +14,18 @@ fn each_table_is_a_subsystem() {
     );
     let specs = specs.unwrap();
     let (first, second) = (&specs[0], &specs[1]);
-    let place = |spec: &Spec| spec.place.as_ref().unwrap().to_string();
-    assert_eq!((first.device.as_str(), place(first)), ("warp", "s.toml:2".to_owned()));
+    let error = |spec: &Spec, key| spec.error(key, LabError::config("--x", "no")).to_string();
+    assert_eq!(
+        (first.device.as_str(), error(first, "data")),
+        ("warp", "s.toml:4: data: --x: no".to_owned())
+    );
     assert_eq!((first.set[0].as_str(), first.lba), ("gc.policy=fifo", Some(512)));
     assert_eq!(first.data.to_string(), "file:a.img");
     assert!(first.refuse_invalid_placement && !second.refuse_invalid_placement);
-    assert_eq!((place(second), second.data.to_string()), ("s.toml:10".into(), "memory".into()));
+    assert_eq!(
+        (error(second, "device"), second.data.to_string()),
+        ("s.toml:10: device: --x: no".into(), "memory".into())
+    );
 }
 
 #[test]
