@@ -500,6 +500,21 @@ def test_wrong_arguments_are_named_as_the_caller_knows_them(small, job):
         wafer.run(small, "job.fio", volume="1x")
     with pytest.raises(TypeError, match=r"device: expected a wafer.Device"):
         wafer.run(3, job, volume="1x")
+    for of, name in [
+        (wafer.Device, "profile"),
+        (wafer.fio, "path"),
+        (wafer.trace, "path"),
+        (wafer.fio_text, "text"),
+        (wafer.model, "name"),
+        (wafer.tenants, "tenants"),
+    ]:
+        with pytest.raises(TypeError, match=f"^{name}: expected a .*, not (int )?3$"):
+            of(3)
+    with pytest.raises(wafer.ConfigError, match=r"^tenants: there are none"):
+        wafer.tenants()
+    # Named once, although the whole dict is wrong.
+    with pytest.raises(wafer.ConfigError, match=r"^workload: missing"):
+        wafer.workload({})
 
 
 def test_less_than_one_pass_warns(small, job):

@@ -233,7 +233,10 @@ def test_points_are_listed_and_labelled(tmp_path):
     (spare,) = done.results(name="spare", seed=2)
     grid = base(grid={"overprovisioning": [0.5]}, seed=2, seeds=1)
     assert spare.digest == wafer.sweep(grid, out=tmp_path / "grid").rows[0]["digest"]
-    assert [str(s.values["label.name"]) for s in done.summary(by=["name"])] == ["plain", "spare"]
+    for by in ("name", ["name"]):
+        assert [str(s.values["label.name"]) for s in done.summary(by=by)] == ["plain", "spare"]
+    with pytest.raises(wafer.ConfigError, match="wav: no column"):
+        done.summary("wav")
 
 
 def test_random_and_latin_samples():
@@ -272,8 +275,23 @@ def test_random_and_latin_samples():
 def test_what_is_no_sweep(more, message):
     with pytest.raises(wafer.ConfigError, match=message):
         read_spec(base(**more))
-    with pytest.raises(wafer.ConfigError, match="not one of local, dask, ray"):
-        wafer.sweep(base(seeds=1), engine="cloud")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("workers", "2"),
+        ("workers", 0),
+        ("workers", -1),
+        ("memory", 0.5),
+        ("cluster", "here"),
+        ("engine", "cloud"),
+    ],
+)
+def test_how_a_sweep_cannot_run(tmp_path, name, value):
+    with pytest.raises(wafer.ConfigError, match=f"^{name}: "):
+        wafer.sweep(base(seeds=1), out=tmp_path / "none", **{name: value})
+    assert not (tmp_path / "none").exists()
 
 
 class Inline:

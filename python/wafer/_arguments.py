@@ -12,7 +12,7 @@ from typing import Any
 
 from wafer._errors import ConfigError, WorkloadError
 
-__all__ = ["flag", "instance", "known", "not_an_input", "of_a_dict", "several", "text", "whole"]
+__all__ = ["file", "flag", "instance", "known", "not_an_input", "of_a_dict", "several", "text", "whole"]
 
 
 @contextmanager
@@ -25,19 +25,29 @@ def of_a_dict(name: str, place: str) -> Iterator[None]:
         yield
     except (ConfigError, WorkloadError) as error:
         message = re.sub(rf"^{re.escape(place)}(:\d+)*(?=: )", lambda _: name, str(error))
+        # An error of the whole dict names it, too.
+        message = message.removeprefix(f"{name}: ") if message.startswith(f"{name}: {name}: ") else message
         raise type(error)(message) from None
 
 
-def whole(name: str, value: Any) -> int | None:
-    """Returns a whole number from 0 to 2**64 - 1, also of NumPy's types; ``None`` stays ``None``."""
+def file(name: str, value: Any) -> str:
+    """Returns the path of a file as text."""
+    try:
+        return os.fsdecode(value)
+    except TypeError:
+        raise TypeError(f"{name}: expected a path, not {value!r:.60}") from None
+
+
+def whole(name: str, value: Any, least: int = 0) -> int | None:
+    """Returns a whole number from ``least`` to 2**64 - 1, also of NumPy's types; ``None`` stays ``None``."""
     if value is None:
         return None
     try:
         number = operator.index(value)
     except TypeError:
         number = -1
-    if isinstance(value, bool) or not 0 <= number < 2**64:
-        raise ConfigError(f"{name}: expected a whole number from 0, not {value!r}")
+    if isinstance(value, bool) or not least <= number < 2**64:
+        raise ConfigError(f"{name}: expected a whole number from {least}, not {value!r}")
     return number
 
 
@@ -58,7 +68,8 @@ def flag(name: str, value: Any) -> bool | None:
 def instance(name: str, value: Any, kind: type, hint: str = "") -> None:
     """Raises ``TypeError`` unless the value is of the kind."""
     if not isinstance(value, kind):
-        wanted = f"wafer.{kind.__name__}{hint and ' '}{hint}"
+        own = "wafer." if kind.__module__.startswith("wafer") else ""
+        wanted = f"{own}{kind.__name__}{hint and ' '}{hint}"
         raise TypeError(f"{name}: expected a {wanted}, not {type(value).__name__} {value!r:.60}")
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wafer import _html, _toml, _wafer
-from wafer._arguments import of_a_dict
+from wafer._arguments import file, of_a_dict
 from wafer._colours import COLOURS
 from wafer._errors import ConfigError
 from wafer._keys import DOTTED, TABLES, DeviceKeys
@@ -73,8 +73,7 @@ class Device:
     """
 
     def __init__(self, profile: str | os.PathLike[str], **keys: Unpack[DeviceKeys]) -> None:
-        name = os.fspath(profile)
-        self._inner = _wafer.Device(name, assignments(keys))
+        self._inner = _wafer.Device(file("profile", profile), assignments(keys))
         self._warn()
 
     @classmethod

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wafer import _toml, _wafer, traces
-from wafer._arguments import of_a_dict
+from wafer._arguments import file, instance, of_a_dict, several
 from wafer._errors import WorkloadError
 from wafer.traces import DEALLOCATE, NO_PLACEMENT, READ, WRITE
 
@@ -109,7 +109,7 @@ def fio(path: str | os.PathLike[str]) -> Workload:
     >>> import wafer
     >>> job = wafer.fio("job.fio")  # doctest: +SKIP
     """
-    inner = _wafer.Workload.fio(os.fspath(path))
+    inner = _wafer.Workload.fio(file("path", path))
     return Workload(inner, ("fio_text", (inner.text, inner.path)))
 
 
@@ -130,6 +130,7 @@ def fio_text(text: str, *, name: str = "job.fio") -> Workload:
     >>> job.kind
     'fio'
     """
+    instance("text", text, str)
     return Workload(_wafer.Workload.fio_text(name, text), ("fio_text", (text, name)))
 
 
@@ -187,6 +188,7 @@ def model(name: str, **parameters: Any) -> Workload:
     >>> wafer.model("aerospike", write_block="128KiB").kind
     'model'
     """
+    instance("name", name, str)
     return workload({"model": name, **parameters})
 
 
@@ -225,6 +227,7 @@ def tenants(*tables: Mapping[str, Any], folder: str | os.PathLike[str] = ".") ->
     >>> wafer.tenants(*tables).kind
     'tenants'
     """
+    several("tenants", tables, Mapping)
     text = _toml.document({"tenants": [dict(table) for table in tables]})
     with of_a_dict("tenants", "workload"):
         return _table(text, os.fspath(Path(folder).resolve()))
@@ -257,10 +260,11 @@ def trace(path: str | os.PathLike[str], *, placement: Any = None, **parameters: 
     >>> wafer.trace("web.blkparse.gz", placement=small_apart, map="compact")  # doctest: +SKIP
     <wafer.Workload trace: web.blkparse.gz>
     """
-    table = {"trace": os.fspath(path), "placement": placement, **parameters}
+    path = file("path", path)
+    table = {"trace": path, "placement": placement, **parameters}
     if not callable(placement):
         return workload(table)
-    placements = traces.place(os.fspath(path), parameters.get("format"), placement)
+    placements = traces.place(path, parameters.get("format"), placement)
     table["placement"] = None
     text, folder = _toml.document(table), os.fspath(Path.cwd())
     with of_a_dict("workload", "workload"):

@@ -8,6 +8,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use uuid::Uuid;
 use wafer_device::{Device, DeviceConfig, DeviceState};
 use wafer_nvme::crc32c;
@@ -245,7 +246,14 @@ pub(super) fn read(
 /// Returns the first key that differs from the configuration that a drive was made with. Times and endurance may: they change no byte.
 fn difference(made: &DeviceConfig, given: &DeviceConfig) -> Option<String> {
     let value = |config: &DeviceConfig| serde_json::to_value(config.of_bytes()).unwrap_or_default();
-    let (made, given) = (value(made), value(given));
-    let keys = made.as_object().into_iter().chain(given.as_object()).flat_map(|o| o.keys());
-    keys.into_iter().find(|key| made.get(*key) != given.get(*key)).cloned()
+    different_key(&value(made), &value(given))
+}
+
+/// Returns the first dotted key whose values differ; none where one of them has no keys.
+fn different_key(made: &Value, given: &Value) -> Option<String> {
+    let (made, given) = (made.as_object()?, given.as_object()?);
+    let key = made.keys().chain(given.keys()).find(|key| made.get(*key) != given.get(*key))?;
+    let both = made.get(key).zip(given.get(key));
+    let below = both.and_then(|(made, given)| different_key(made, given));
+    Some(below.map_or(key.clone(), |below| format!("{key}.{below}")))
 }

@@ -165,11 +165,13 @@ fn a_key_that_differs_from_what_the_drive_was_made_with_is_refused() {
     drop(drive);
     // A host disabled FDP; that is not the configuration.
     assert!(!open(&path).unwrap().fdp_enabled());
-    for (key, value) in
-        [("fdp", false.into()), ("namespaces", serde_json::json!([{ "size": "32MiB" }]))]
-    {
+    for (key, value, differs) in [
+        ("fdp", false.into(), "fdp"),
+        ("namespaces", serde_json::json!([{ "size": "32MiB" }]), "namespaces"),
+        ("gc", serde_json::json!({ "policy": "fifo" }), "gc.policy"),
+    ] {
         let said = with_key(&path, key, value).err().unwrap().to_string();
-        let expected = format!("drive.img.state: this drive was made with another `{key}`");
+        let expected = format!("drive.img.state: this drive was made with another `{differs}`");
         assert!(said.ends_with(&expected), "{said}");
     }
 }

@@ -47,15 +47,16 @@ pub struct Remote {
 }
 
 impl Remote {
-    /// Returns the server at an address, which may hold the token as `?token=TOKEN`.
+    /// Returns the server at an address, without `http://` too, which may hold the token as `?token=TOKEN`.
     pub fn new(url: &str, token: Option<&str>) -> Self {
         let config = ureq::Agent::config_builder().timeout_global(Some(Duration::from_secs(5)));
         // The address as it was printed may hold the token.
         let (address, query) = url.split_once('?').unwrap_or((url, ""));
+        let scheme = if address.contains("://") { "" } else { "http://" };
         let shown = query.split('&').find_map(|pair| pair.strip_prefix("token="));
         Remote {
             agent: config.build().into(),
-            address: format!("{}/api/v1/state", address.trim_end_matches('/')),
+            address: format!("{scheme}{}/api/v1/state", address.trim_end_matches('/')),
             token: token.or(shown).map(str::to_owned),
         }
     }

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wafer import _html
+from wafer._arguments import whole
 from wafer._colours import COLOURS
 from wafer._errors import ConfigError, RunError
 from wafer._extras import need
@@ -137,7 +138,7 @@ class Sweep:
             raise ConfigError(f"{name}: no single key; the sweep varies {', '.join(self.keys)}")
         return found[0]
 
-    def summary(self, value: str = "waf", by: Sequence[str] | None = None) -> list[Summary]:
+    def summary(self, value: str = "waf", by: str | Sequence[str] | None = None) -> list[Summary]:
         """Returns the mean and 95 % interval of a column over seeds, for each combination of other keys.
 
         Parameters
@@ -145,15 +146,19 @@ class Sweep:
         value
             Column of the rows.
         by
-            Keys whose combinations get a mean each. Default: all but the seed.
+            A key, or keys whose combinations get a mean each. Default: all but the seed.
 
         Raises
         ------
         ConfigError
-            No single key has a name.
+            No single key has a name, or there is no such column.
         """
-        keys = [self.key(name) for name in by] if by else [key for key in self.keys if key != "seed"]
-        return summarise([row for row in self.rows if row["status"] == "done"], value=value, by=keys)
+        names = [by] if isinstance(by, str) else by
+        keys = [self.key(name) for name in names] if names else [key for key in self.keys if key != "seed"]
+        rows = [row for row in self.rows if row["status"] == "done"]
+        if rows and value not in rows[0]:
+            raise ConfigError(f"{value}: no column of the rows")
+        return summarise(rows, value=value, by=keys)
 
     def to_polars(self) -> polars.DataFrame:
         """Returns the rows as a polars data frame.
@@ -322,6 +327,9 @@ def sweep(
         raise ConfigError(f'records: expected "brief" or "whole", not {records!r}')
     if engine not in engine_names():
         raise ConfigError(f"engine: {engine!r} is not one of {', '.join(engine_names())}")
+    workers, memory = whole("workers", workers, 1), whole("memory", memory, 1)
+    if engine == "local" and cluster is not None:
+        raise ConfigError('cluster: engine="local" has none')
     spec = read_spec(grid)
     points = spec.points()
     store = Store(Path("sweeps") / spec.name if out is None else Path(out), points)

@@ -10,7 +10,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from wafer._errors import RunError
+from wafer._errors import ConfigError, RunError
 from wafer._extras import need
 from wafer.sweeps.engine import EngineSettings, needed_memory, too_large
 from wafer.sweeps.local import SHARE
@@ -53,8 +53,10 @@ class DaskEngine:
             self._client = self._opened.enter_context(distributed.Client(cluster))
         elif isinstance(cluster, str):
             self._client = self._opened.enter_context(distributed.Client(cluster))
-        else:
+        elif isinstance(cluster, distributed.Client):
             self._client = cluster
+        else:
+            raise ConfigError(f"cluster: expected a client or an address, not {cluster!r:.60}")
         self._client.wait_for_workers(1, timeout=WORKERS_WITHIN)
         self._waiting: list[tuple[Point, int]] = []
         self._pool: dict[str, _Worker] = {}

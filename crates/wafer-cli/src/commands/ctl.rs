@@ -1,6 +1,6 @@
 //! `wafer ctl`: sends a request to the socket of `wafer serve --ctl`, and prints the response.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
@@ -108,7 +108,13 @@ fn bits(warnings: &[CriticalWarningBit]) -> Option<u8> {
 fn exchange(path: &Path, request: &serde_json::Value) -> anyhow::Result<Response> {
     let name = path.display().to_string();
     let connected = UnixStream::connect(path);
-    let mut stream = connected.map_err(|e| LabError::config(name.clone(), e.to_string()))?;
+    let mut stream = connected.map_err(|error| {
+        let reason = match error.kind() {
+            ErrorKind::ConnectionRefused => "no server listens on it".to_owned(),
+            _ => error.to_string(),
+        };
+        LabError::config(name.clone(), reason)
+    })?;
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let mut line = serde_json::to_vec(request)?;

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 use std::path::PathBuf;
-use wafer_config::ConfigError;
+use wafer_config::{ConfigError, Place};
 
 use anyhow::Context as _;
 use wafer_record::{Record, write_json, write_text};
@@ -22,6 +22,10 @@ pub(crate) fn run(args: &ReproduceArgs, quiet: bool) -> anyhow::Result<()> {
     let temporary = tempfile::tempdir().context("a temporary folder")?;
     let folder = args.out.as_deref().unwrap_or(temporary.path());
     if let Some(out) = &args.out {
+        if out.exists() && !out.is_dir() {
+            let reason = format!("{}: not a folder", out.display());
+            return Err(ConfigError::new(Place::Argument("out"), reason).into());
+        }
         std::fs::create_dir_all(out.join("results"))
             .map_err(|source| ConfigError::io(out.clone(), source))?;
     }

@@ -229,6 +229,8 @@ fn of_counters(counters: wafer_interface::Counters, media: &[u64]) -> Record {
 #[test]
 fn added_writes_are_named_by_what_they_are() {
     const MIB: u64 = 1 << 20;
+    let clean = of_counters(wafer_interface::Counters::default(), &[MIB]).findings.unwrap();
+    assert!(clean[0].title.contains("little is relocated") && clean[0].text.contains("if any"));
     let said = |counters: wafer_interface::Counters| {
         let record = of_counters(counters, &[2 * MIB]);
         record.findings.unwrap()[0].text.clone()

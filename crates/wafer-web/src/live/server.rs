@@ -159,11 +159,13 @@ async fn guard(State(access): State<Access>, request: Request, next: Next) -> Re
             (StatusCode::FORBIDDEN, "this address is served to the machine itself only\n")
                 .into_response()
         }
-        Err(Refusal::Token) => (
-            StatusCode::UNAUTHORIZED,
-            "a token is needed: ?token=TOKEN or Authorization: Bearer TOKEN\n",
-        )
-            .into_response(),
+        Err(Refusal::Token) => {
+            let needed = match controls {
+                true => "a token is needed: Authorization: Bearer TOKEN\n",
+                false => "a token is needed: ?token=TOKEN or Authorization: Bearer TOKEN\n",
+            };
+            (StatusCode::UNAUTHORIZED, needed).into_response()
+        }
         Err(Refusal::CrossSite) => {
             (StatusCode::FORBIDDEN, "a page of another site may not do this\n").into_response()
         }
