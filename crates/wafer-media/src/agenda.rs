@@ -103,7 +103,7 @@ impl<T: Copy + Ord, const FIFOS: usize> Agenda<T, FIFOS> {
     }
 
     /// Returns the number of entries.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.fifos.iter().map(VecDeque::len).sum::<usize>() + self.calendar.len()
     }
 }
@@ -121,7 +121,7 @@ mod tests {
             let mut lasts = [0; 4];
             for step in 0..6_000u64 {
                 let draw = mix(step * 7 + spread);
-                assert_eq!(agenda.len(), all.len());
+                assert_eq!(agenda.count(), all.len());
                 if draw.is_multiple_of(3) || all.len() > 60 {
                     all.sort_unstable();
                     let first = (!all.is_empty()).then(|| all.remove(0));

@@ -208,7 +208,7 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
         // After the volume completions are not told: the workload would wait for ever.
         self.ended |= self.is_over();
         while !self.ended {
-            if !self.description.waits && self.due.len() >= BATCH {
+            if !self.description.waits && self.due.count() >= BATCH {
                 return Ok(());
             }
             self.batch.clear();
