@@ -75,7 +75,7 @@ impl<T: Copy + Ord, const FIFOS: usize> Agenda<T, FIFOS> {
     }
 
     /// Removes what is first; returns its time, too.
-    #[inline]
+    #[inline(always)]
     pub fn pop(&mut self) -> Option<(Time, T)> {
         let source = if self.source == SEVERAL { self.first_of_several() } else { self.source };
         let popped = if source == FIFOS {

@@ -172,7 +172,7 @@ impl<T: Copy + Ord> Calendar<T> {
     }
 
     /// Removes what is first; returns its time, too.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pop(&mut self) -> Option<(Time, T)> {
         if self.rest_time <= self.first_time
             && let Some(rest) = self.pop_rest()

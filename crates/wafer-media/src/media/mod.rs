@@ -439,6 +439,7 @@ impl Media {
         Some(at)
     }
 
+    #[inline(always)]
     fn happen(&mut self, now: Time, flight: u32, event: Event, done: &mut Vec<Done>) {
         match event {
             Event::Submit => {
