@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use wafer_interface::{Batch, Command, Op};
+use wafer_interface::{Batch, Command, NsId, Op};
 use wafer_random::{Purpose, Rng};
 
 use super::depth::Depth;
@@ -34,6 +34,8 @@ pub(crate) struct RunningJob {
     deadline: u64,
     until_think: u64,
     thinks: bool,
+    /// Writes since the last Flush.
+    unflushed: u32,
     /// Its flow holds it back.
     is_held: bool,
     rates: Rates,
@@ -74,6 +76,7 @@ impl RunningJob {
             deadline,
             until_think: spec.thinktime_blocks.max(1),
             thinks: false,
+            unflushed: 0,
             is_held: false,
             rates: Rates::new(spec, start, 1_000_000_000, Some(random)),
             ended: false,
@@ -145,7 +148,10 @@ impl RunningJob {
                 break;
             }
             let from = self.begin(free.max(flows.time(at)));
-            if self.rates.chooses() && self.at == self.ready.len() {
+            let flushes = self.spec.fsync > 0 && self.unflushed == self.spec.fsync;
+            if flushes {
+                // It has a place in the queue as any other command.
+            } else if self.rates.chooses() && self.at == self.ready.len() {
                 let Self { stream, rates, .. } = self;
                 self.ready.clear();
                 self.at = 0;
@@ -156,7 +162,9 @@ impl RunningJob {
                 self.at = 0;
                 self.stream.fill(&mut self.ready, AHEAD);
             }
-            let Some(&command) = self.ready.get(self.at) else {
+            let flush = Command::flush(NsId(self.spec.namespace));
+            let command = if flushes { Some(&flush) } else { self.ready.get(self.at) };
+            let Some(&command) = command else {
                 self.ended = true;
                 break;
             };
@@ -168,7 +176,12 @@ impl RunningJob {
                 }
                 break;
             }
-            self.at += 1;
+            match command.op {
+                Op::Flush => self.unflushed = 0,
+                Op::Write => self.unflushed += 1,
+                _ => {}
+            }
+            self.at += usize::from(!flushes);
             self.free.pop_front();
             self.in_flight += 1;
             self.last = time;

@@ -120,6 +120,21 @@ fn rates_and_think_times_hold_commands_back() {
 }
 
 #[test]
+fn a_flush_follows_so_many_writes_and_has_a_place_in_the_queue() {
+    let mut jobs = ClosedLoop::new(vec![JobSpec { fsync: 2, ..writer(1, 5) }], 1, false).unwrap();
+    let submitted = drive(&mut jobs, 1000);
+    let (w, f) = (Op::Write, Op::Flush);
+    assert_eq!(submitted.iter().map(|(.., c)| c.op).collect::<Vec<_>>(), [w, w, f, w, w, f, w]);
+    assert_eq!(submitted.last().unwrap().0, 6000);
+    // The writes are those without a flush.
+    let mut plain = ClosedLoop::new(vec![writer(1, 5)], 1, false).unwrap();
+    let plain: Vec<Command> = drive(&mut plain, 1000).into_iter().map(|(.., c)| c).collect();
+    let writes: Vec<Command> =
+        submitted.into_iter().map(|(.., c)| c).filter(|c| c.op == w).collect();
+    assert_eq!(writes, plain);
+}
+
+#[test]
 fn a_phase_begins_when_the_one_before_has_completed() {
     let second = JobSpec { phase: 1, ..writer(1, 5) };
     let mut jobs = ClosedLoop::new(vec![writer(4, 8), second], 1, false).unwrap();

@@ -290,6 +290,14 @@ impl<O: Observer> Device<O> {
         &mut self.observer
     }
 
+    /// Returns the handle that a write with a placement identifier goes to: without one that the namespace defines, its
+    /// first. None if there is no such namespace.
+    pub fn handle(&self, namespace: NsId, placement: Placement) -> Option<RuhId> {
+        let first = self.namespaces.get(namespace.index())?.slots.first().copied();
+        let slot = self.defined_slot(namespace, placement).or(first)?;
+        Some(RuhId(self.handle_of(slot) as u16))
+    }
+
     /// Returns the placement identifiers of a namespace in the order in which Reclaim Unit Handle Status lists
     /// them (for each placement handle, for each group), which is the order that fio's `plids` index.
     pub fn placements(&self, namespace: NsId) -> Vec<Placement> {

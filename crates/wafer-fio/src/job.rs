@@ -96,6 +96,8 @@ pub struct JobSpec {
     pub rate_iops: [Option<u64>; DIRECTIONS],
     /// `rate_process`: how the commands of `rate` and `rate_iops` are spread over time.
     pub rate_process: RateProcess,
+    /// `fsync` or `fdatasync`: writes after which a Flush is sent; 0: never. Only a run with a clock sends it.
+    pub fsync: u32,
     /// `thinktime`, model microseconds of pause after `thinktime_blocks` commands.
     pub thinktime_us: u64,
     /// `thinktime_blocks`, default 1.

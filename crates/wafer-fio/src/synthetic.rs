@@ -50,6 +50,7 @@ impl JobSpec {
             rate_process: RateProcess::Linear,
             thinktime_us: 0,
             thinktime_blocks: 1,
+            fsync: 0,
             latency_target: None,
             steady_state: None,
             flow: None,

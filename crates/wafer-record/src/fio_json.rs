@@ -25,6 +25,9 @@ pub fn fio_json(record: &Record) -> Option<Value> {
         let mut specs = record.provenance.workload.iter().flat_map(|w| &w.jobs);
         let spec = specs.find(|spec| spec.name == *name);
         let mut value = self::job(name, group, job, spec.map(options));
+        for (key, found) in latency_target(spec, &record.application) {
+            value[key] = found;
+        }
         if let Some(steady) = spec.and_then(|spec| steady_state(spec, &record.application)) {
             value["steadystate"] = steady;
         }
@@ -42,15 +45,43 @@ pub fn fio_json(record: &Record) -> Option<Value> {
 
 /// Returns the options of a job under fio's names, as text.
 fn options(spec: &JobRecord) -> Value {
-    json!({
+    let sizes = match &spec.bs {
+        split if split.contains('/') => "bssplit",
+        range if range.contains('-') => "bsrange",
+        _ => "bs",
+    };
+    let mut options = json!({
         "name": spec.name,
         "rw": spec.rw,
-        "bs": spec.bs.replace("KiB", "k").replace("MiB", "m"),
+        sizes: spec.bs.replace("KiB", "k").replace("MiB", "m"),
         "iodepth": spec.iodepth.to_string(),
         "numjobs": spec.count.to_string(),
         "offset": spec.offset.to_string(),
         "size": spec.size.to_string(),
-    })
+    });
+    for (name, value) in &spec.options {
+        options[name] = value.as_str().into();
+    }
+    options
+}
+
+/// Returns what a job with `latency_target` looked for, and the depth that it found; zeros for another job.
+fn latency_target(
+    spec: Option<&JobRecord>,
+    figures: &[FigureRecord],
+) -> [(&'static str, Value); 4] {
+    let option = |name: &str| spec.and_then(|spec| spec.options.get(name));
+    let us = |name: &str| option(name).and_then(|us| us.strip_suffix("us")?.parse::<u64>().ok());
+    let percentile = option("latency_percentile").and_then(|percent| percent.parse::<f64>().ok());
+    let depth = figures
+        .iter()
+        .find(|f| f.name == "latency_depth" && spec.is_some_and(|spec| spec.name == f.tenant));
+    [
+        ("latency_depth", depth.map_or(0, |depth| depth.value as u64).into()),
+        ("latency_target", us("latency_target").unwrap_or(0).into()),
+        ("latency_percentile", percentile.unwrap_or(100.0).into()),
+        ("latency_window", us("latency_window").unwrap_or(0).into()),
+    ]
 }
 
 /// Returns how a job ended that `steadystate` watched, of clones that were watched each for itself the sum of what they did.
@@ -129,10 +160,6 @@ fn job(name: &str, group: u32, job: &Directions, options: Option<Value>) -> Valu
         "latency_ns": latency_ns,
         "latency_us": latency_us,
         "latency_ms": latency_ms,
-        "latency_depth": 0,
-        "latency_target": 0,
-        "latency_percentile": 100.0,
-        "latency_window": 0,
     })
 }
 

@@ -1,5 +1,6 @@
 //! The record, `wafer.result/1`: what wafer writes down about a run, a measurement or a drive.
 
+use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use schemars::JsonSchema;
@@ -215,6 +216,9 @@ pub struct JobRecord {
     /// Seconds for which it has to (`steadystate_duration`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady_state_seconds: Option<u64>,
+    /// Other options that decide when commands come, such as `rate_iops` and `thinktime`, as fio spells them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub options: BTreeMap<String, String>,
 }
 
 /// A figure that an application counts itself.

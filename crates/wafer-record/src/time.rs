@@ -28,7 +28,7 @@ pub struct TimeRecord {
     /// By job, from the end of its `ramp_time` to its last completion or the end of its `runtime`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub jobs: BTreeMap<String, Directions>,
-    /// Writes by the handle that they name.
+    /// Writes by the handle that they go to.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub handles: BTreeMap<HandleKey, Requests>,
     /// By namespace, by NSID.

@@ -140,6 +140,11 @@ impl Filter {
         }
     }
 
+    /// Returns the time of a trace at which the range begins, if the trace does at `origin_ns`.
+    pub(super) fn begin(&self, origin_ns: u64) -> u64 {
+        origin_ns.saturating_add(self.from)
+    }
+
     /// Returns whether the request counts.
     #[inline]
     pub(super) fn passes(&mut self, request: &Request, reader: &TraceReader) -> bool {

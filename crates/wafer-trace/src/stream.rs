@@ -283,7 +283,8 @@ impl Tenant {
         if !self.ready() {
             return None;
         }
-        let time = self.requests[self.at].time_ns.saturating_sub(self.trace.scan.origin_ns);
+        let begin = self.filter.begin(self.trace.scan.origin_ns);
+        let time = self.requests[self.at].time_ns.saturating_sub(begin);
         Some(self.pass_began.saturating_add((time as f64 / self.speed) as u64))
     }
 

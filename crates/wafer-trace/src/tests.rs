@@ -248,6 +248,12 @@ fn a_range_of_time_counts_from_the_first_request() {
     assert_eq!(t.scan.writes.requests, 2);
     let lbas: Vec<u64> = commands(&[t], &target(&[MIB], false), 9).iter().map(|c| c.lba).collect();
     assert_eq!(lbas, [24, 32]);
+    // So does the time of a run, in every pass.
+    let (_file, t) = trace(&rows, r#"{"from":0.003,"to":"5ms"}"#);
+    let mut stream = TraceStream::new(&[t], &target(&[MIB], true)).unwrap();
+    let mut batch = wafer_interface::Batch::default();
+    let _ = stream.next(&mut batch, 4);
+    assert_eq!(batch.times, [0, 1_000_000, 1_000_000, 2_000_000]);
 }
 
 #[test]

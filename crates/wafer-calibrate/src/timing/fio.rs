@@ -12,7 +12,7 @@ use wafer_record::files::read_text;
 use super::measured::{Latency, Measured, PERCENTILES, Row};
 
 /// Options that have the same effect here.
-const KEPT: [&str; 20] = [
+const KEPT: [&str; 22] = [
     "rw",
     "readwrite",
     "bs",
@@ -33,6 +33,8 @@ const KEPT: [&str; 20] = [
     "thinktime_blocks",
     "percentage_random",
     "loops",
+    "fsync",
+    "fdatasync",
 ];
 /// Engines that keep more than one command in flight.
 const ASYNCHRONOUS: [&str; 6] = ["libaio", "io_uring", "io_uring_cmd", "posixaio", "xnvme", "sg"];
@@ -54,6 +56,11 @@ struct Job {
     jobname: String,
     #[serde(rename = "job options", default)]
     options: Options,
+    /// When it began, milliseconds since 1970 (fio 3.36 and later), and how long it ran.
+    #[serde(default)]
+    job_start: u64,
+    #[serde(default)]
+    job_runtime: u64,
     #[serde(default)]
     read: Direction,
     #[serde(default)]
@@ -127,8 +134,22 @@ fn parse(label: &str, text: &str) -> Result<Output, LabError> {
     })
 }
 
+/// Returns two jobs that did not run at the same time, if fio says so.
+fn one_after_the_other(jobs: &[Job]) -> Option<(&str, &str)> {
+    let began = jobs.iter().filter(|job| job.job_start > 0 && job.job_runtime > 0);
+    let first = began.clone().min_by_key(|job| job.job_start + job.job_runtime)?;
+    let later = began.max_by_key(|job| job.job_start)?;
+    let apart = later.job_start >= first.job_start + first.job_runtime;
+    apart.then_some((&first.jobname, &later.jobname))
+}
+
 /// Returns the row of a result, or why it cannot be used.
 fn row(path: &Path, output: Output) -> Result<Row, String> {
+    if let Some((first, later)) = one_after_the_other(&output.jobs) {
+        return Err(format!(
+            "job {later} began when {first} had ended; give each a result of its own"
+        ));
+    }
     let mut text = "[global]\nsize=100%\n".to_owned();
     let mut sections: Vec<(String, Options)> = Vec::new();
     let mut probes: [Option<(f64, String, Latency)>; 2] = [None, None];
@@ -235,6 +256,17 @@ mod tests {
             row(Path::new("a.json"), parse("a", &RESULT.replace(from, to)).unwrap()).unwrap_err()
         };
         assert!(refused("randread", "trim").contains("rw=trim"));
+        let at = |name: &str, start: u64| {
+            format!("\"jobname\": \"{name}\", \"job_start\": {start}, \"job_runtime\": 2000")
+        };
+        let both = |second: u64| {
+            RESULT
+                .replace("\"jobname\": \"w\"", &at("w", 5000))
+                .replace("\"jobname\": \"r\"", &at("r", second))
+        };
+        assert!(row(Path::new("a.json"), parse("a", &both(6999)).unwrap()).is_ok());
+        let reason = row(Path::new("a.json"), parse("a", &both(7000)).unwrap()).unwrap_err();
+        assert!(reason.contains("job r began when w had ended"), "{reason}");
         assert!(refused("\"rw\": \"randread\"", "").contains("no option rw"));
         assert!(refused("\"direct\": \"1\"", "\"direct\": \"0\"").contains("page cache"));
         let message = parse("a.json", "fio: x\n{\"jobs\": 5}").unwrap_err().to_string();

@@ -160,11 +160,13 @@ fn print(out: &mut impl std::io::Write, e: &Explanation) -> std::io::Result<()> 
     }
     if !e.handles.is_empty() {
         table.print(out)?;
-        writeln!(
-            out,
-            "\nmoved, caused: share of all relocated bytes that is its data, that its invalidations \
-             caused"
-        )?;
+        let legend = match e.handles.iter().any(|h| h.caused_share.is_none()) {
+            false => {
+                "moved, caused: share of all relocated bytes that is its data, that its invalidations caused"
+            }
+            true => "moved: share of the media writes that did not come from hosts",
+        };
+        writeln!(out, "\n{legend}")?;
     }
     if let Some(shared) = &e.shared {
         writeln!(

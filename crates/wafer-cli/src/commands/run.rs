@@ -137,7 +137,8 @@ fn notices(checked: &Checked) -> Vec<String> {
     ignored.dedup();
     if !ignored.is_empty() {
         let path = checked.experiment.workload.path();
-        notices.push(format!("{path}: no effect on what is written: {}", ignored.join(", ")));
+        let on = if checked.experiment.timed { "on bytes or time" } else { "on what is written" };
+        notices.push(format!("{path}: no effect {on}: {}", ignored.join(", ")));
     }
     notices.extend(unusual_end(checked));
     notices

@@ -40,7 +40,7 @@ pub(super) const IGNORED: &[(&str, &[&str])] = &[
         "spr_num_regions", "spr_op", "spr_cs",
     ]),
     ("flushes write nothing", &[
-        "fsync", "fdatasync", "write_barrier", "sync_file_range", "sync", "end_fsync",
+        "write_barrier", "sync_file_range", "sync", "end_fsync",
         "fsync_on_close", "end_syncfs",
     ]),
     ("verification reads and writes nothing", &[

@@ -10,6 +10,7 @@ use super::steady::STEADY_STATE;
 use super::target::Target;
 use crate::flow::Flow;
 use crate::job::{BlockSize, DIRECTIONS, Distribution, JobSpec, LatencyTarget, Order};
+use wafer_random::{Purpose, Rng};
 
 /// What a device transfers at least, and in multiples of.
 const SECTOR: u64 = 512;
@@ -76,10 +77,19 @@ pub(super) fn jobs(
         }
         for instance in 0..clones {
             let spec = spec(job, instance, phase, target)?;
-            specs.push(JobSpec { steady_state, group, exit, ..spec });
+            let start_delay = start_delay(&job.settings, specs.len() as u32);
+            specs.push(JobSpec { steady_state, group, exit, start_delay, ..spec });
         }
     }
     Ok(specs)
+}
+
+/// Returns when a job starts, seconds: somewhere in its range, as in fio the same in every run.
+fn start_delay(settings: &Settings, number: u32) -> f64 {
+    let (least, greatest) = settings.start_delay_us;
+    let mut random = Rng::new(settings.seed.unwrap_or(0), number, Purpose::Arrival, 1);
+    let more = if greatest > least { random.below(greatest - least) } else { 0 };
+    (least + more) as f64 / SECOND_US
 }
 
 /// Options that exclude each other.
@@ -237,7 +247,7 @@ fn spec(job: &Job<'_>, instance: u32, phase: u32, target: &Target) -> Result<Job
         time_based: s.time_based && s.runtime_us > 0,
         runtime: some(s.runtime_us).map(|us| us as f64 / SECOND_US),
         ramp_time: s.ramp_us as f64 / SECOND_US,
-        start_delay: s.start_delay_us as f64 / SECOND_US,
+        start_delay: 0.0,
         random_map,
         distribution: s.distribution.clone(),
         seed: s.seed,
@@ -246,6 +256,7 @@ fn spec(job: &Job<'_>, instance: u32, phase: u32, target: &Target) -> Result<Job
         rate: s.rate.map(some),
         rate_iops: s.rate_iops.map(|r| some(u64::from(r))),
         rate_process: s.rate_process,
+        fsync: s.fsync,
         thinktime_us: s.thinktime_us,
         thinktime_blocks: u64::from(s.thinktime_blocks),
         latency_target: (s.latency_target_us > 0).then(|| LatencyTarget {

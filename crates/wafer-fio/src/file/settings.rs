@@ -80,7 +80,9 @@ pub(super) struct Settings {
     pub(super) time_based: bool,
     pub(super) runtime_us: u64,
     pub(super) ramp_us: u64,
-    pub(super) start_delay_us: u64,
+    /// Least and greatest.
+    pub(super) start_delay_us: (u64, u64),
+    pub(super) fsync: u32,
 
     pub(super) norandommap: bool,
     pub(super) lfsr: bool,
@@ -148,7 +150,8 @@ impl Default for Settings {
             time_based: false,
             runtime_us: 0,
             ramp_us: 0,
-            start_delay_us: 0,
+            start_delay_us: (0, 0),
+            fsync: 0,
             norandommap: false,
             lfsr: false,
             distribution: [Distribution::Uniform, Distribution::Uniform, Distribution::Uniform],

@@ -1,6 +1,10 @@
 //! The jobs of a fio file as a record keeps them.
 
-use wafer_fio::job::{BlockSize, Direction, JobSpec, Order, PlacementRule, READ, TRIM, WRITE};
+use std::collections::BTreeMap;
+
+use wafer_fio::job::{
+    BlockSize, Direction, JobSpec, Order, PlacementRule, READ, RateProcess, TRIM, WRITE,
+};
 use wafer_interface::Bytes;
 use wafer_record::record::JobRecord;
 
@@ -49,7 +53,39 @@ fn record(job: &JobSpec, device: &ResolvedDevice) -> JobRecord {
         placement_indices: indices,
         steady_state: job.steady_state.map(|steady| steady.criterion()),
         steady_state_seconds: job.steady_state.map(|steady| steady.seconds()),
+        options: options(job),
     }
+}
+
+/// Returns the options of a job that decide when its commands come, without those that have fio's default.
+fn options(job: &JobSpec) -> BTreeMap<String, String> {
+    let mut options = BTreeMap::new();
+    let mut add = |name: &str, value: String| options.insert(name.to_owned(), value);
+    for (name, rates) in [("rate", &job.rate), ("rate_iops", &job.rate_iops)] {
+        if rates.iter().any(Option::is_some) {
+            let text = |rate: &Option<u64>| rate.map_or(String::new(), |rate| rate.to_string());
+            add(name, rates.iter().map(text).collect::<Vec<_>>().join(","));
+            if job.rate_process == RateProcess::Poisson {
+                add("rate_process", "poisson".to_owned());
+            }
+        }
+    }
+    if job.direction == Direction::ReadWrite {
+        add("rwmixread", job.read_percent.to_string());
+    }
+    if job.thinktime_us > 0 {
+        add("thinktime", format!("{}us", job.thinktime_us));
+        add("thinktime_blocks", job.thinktime_blocks.to_string());
+    }
+    if job.fsync > 0 {
+        add("fsync", job.fsync.to_string());
+    }
+    if let Some(target) = job.latency_target {
+        add("latency_target", format!("{}us", target.nanoseconds / 1000));
+        add("latency_window", format!("{}us", target.window / 1000));
+        add("latency_percentile", target.percentile.to_string());
+    }
+    options
 }
 
 /// Handles behind placement indices: the list of a namespace has every group of its first handle, then

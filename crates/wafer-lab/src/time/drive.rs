@@ -184,7 +184,9 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
 
     /// Returns the results.
     pub(crate) fn record(&self, timing: &TimingConfig, pe_cycles: Option<u32>) -> TimeRecord {
-        let record = self.statistics.record(self.measured_from, self.now, &self.media, timing);
+        let handle_of = |namespace, placement| self.device.handle(namespace, placement);
+        let record =
+            self.statistics.record(self.measured_from, self.now, &self.media, timing, handle_of);
         TimeRecord { life: self.life(&record, pe_cycles), ..record }
     }
 
@@ -216,6 +218,10 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
             self.placements.resolve(&mut self.batch.commands);
             for at in 0..self.batch.len() {
                 let time = self.batch.times.get(at).copied().unwrap_or(self.now).max(self.now);
+                if time == Time::MAX {
+                    let reason = "a command comes after the end of model time, which is 584 years";
+                    return Err(LabError::Run(reason.to_owned()));
+                }
                 let ticket = self.batch.tickets.get(at).copied().unwrap_or(0);
                 self.enqueue(self.batch.commands[at], time, ticket);
             }
@@ -278,9 +284,9 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
         self.now = self.now.max(time);
         let over = (host + command.written_bytes()).saturating_sub(self.limit);
         command.blocks -= (over / LBA_BYTES) as u32;
-        if self.statistics.submitted(ticket, time) {
+        if let Some(from) = self.statistics.submitted(ticket, time) {
             self.media.reset_counts(time);
-            self.measured_from = time;
+            self.measured_from = from;
         }
         self.device.observer_mut().work.clear();
         self.device.apply(&[command]);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wafer_interface::{Placement, TimingConfig};
+use wafer_interface::{NsId, Placement, RuhId, TimingConfig};
 use wafer_media::{Latencies, Media, PARTS, Time, WORKS, Work};
 use wafer_record::time::{Band, Directions, PERCENTILES, Requests};
 use wafer_record::{HandleKey, TimeRecord};
@@ -24,14 +24,19 @@ impl Statistics {
         now: Time,
         media: &Media,
         timing: &TimingConfig,
+        handle_of: impl Fn(NsId, Placement) -> Option<RuhId>,
     ) -> TimeRecord {
         let seconds = (now - from) as f64 / 1e9;
         let mut all = ByDirection::default();
         let mut jobs: BTreeMap<&str, (ByDirection, Span)> = BTreeMap::new();
+        let mut rates = [0.0; 3];
         for (number, job) in self.results() {
             let of_job = self.sum(|group| group.job == Some(number));
             merge(&mut all, &of_job);
             let measured = job.measured(now);
+            for (rate, latencies) in rates.iter_mut().zip(&of_job) {
+                *rate += latencies.count() as f64 / measured.seconds().max(1e-9);
+            }
             let (sum, span) =
                 (jobs.entry(&job.name)).or_insert_with(|| (ByDirection::default(), measured));
             merge(sum, &of_job);
@@ -41,27 +46,31 @@ impl Statistics {
             all = self.sum(|_| true);
         }
         let mut handles: BTreeMap<u16, Latencies> = BTreeMap::new();
-        for (group, latencies) in &self.groups {
-            if group.direction == Direction::Write && group.placement != Placement::NONE {
-                handles.entry(group.placement.0).or_default().merge(latencies);
+        let counts = |group: &Group| self.jobs.is_empty() || self.is_result(group.job);
+        for (group, latencies) in self.groups.iter().filter(|(group, _)| counts(group)) {
+            if group.direction == Direction::Write
+                && let Some(handle) = handle_of(group.namespace, group.placement)
+            {
+                handles.entry(handle.0).or_default().merge(latencies);
             }
         }
-        // Rates are those of the results, without the search for a queue depth before them.
-        let settled =
-            self.results().map(|(_, job)| job.span.from).min().filter(|_| self.searches());
-        let measured = settled.map_or(seconds, |from| now.saturating_sub(from) as f64 / 1e9);
-        let counts = media.counts_until(now);
+        // After a search for a queue depth the results of a job are shorter than the run: rates of all are the sums of theirs.
+        let measured: [f64; 3] = std::array::from_fn(|of| match self.searches() {
+            true => all[of].count() as f64 / f64::max(rates[of], 1e-9),
+            false => seconds,
+        });
+        let done = media.counts_until(now);
         let whole = (media.die_count() as f64 * (now - from) as f64).max(1.0);
         let mut dies: BTreeMap<String, f64> = (WORKS.iter())
-            .map(|work| (name(*work).to_owned(), counts.dies.of(*work) as f64 / whole))
+            .map(|work| (name(*work).to_owned(), done.dies.of(*work) as f64 / whole))
             .collect();
-        let busy = counts.dies.busy() as f64;
+        let busy = done.dies.busy() as f64;
         dies.insert("idle".to_owned(), (1.0 - busy / whole).max(0.0));
         let power = &timing.power;
         let energy_joules = power.idle_w * seconds
             + power.die_w * busy / 1e9
-            + power.channel_pj * counts.channel_bytes as f64 / 1e12
-            + power.link_pj * counts.link_bytes as f64 / 1e12;
+            + power.channel_pj * done.channel_bytes as f64 / 1e12
+            + power.link_pj * done.link_bytes as f64 / 1e12;
         let Directions { read, write, trim, .. } = directions(&all, measured, Detail::Bands);
         TimeRecord {
             seconds,
@@ -70,23 +79,29 @@ impl Statistics {
             trim,
             jobs: (jobs.iter())
                 .map(|(name, (all, span))| {
-                    ((*name).to_owned(), directions(all, span.seconds(), Detail::Histogram))
+                    ((*name).to_owned(), directions(all, [span.seconds(); 3], Detail::Histogram))
                 })
                 .collect(),
             handles: (handles.iter())
                 .filter_map(|(handle, all)| {
-                    Some((HandleKey::Handle(*handle), requests(all, seconds, Detail::Percentiles)?))
+                    Some((
+                        HandleKey::Handle(*handle),
+                        requests(all, measured[Direction::Write as usize], Detail::Percentiles)?,
+                    ))
                 })
                 .collect(),
             namespaces: (1..)
-                .zip((0..self.namespaces).map(|at| self.sum(|group| group.namespace.index() == at)))
-                .map(|(nsid, all)| (nsid, directions(&all, seconds, Detail::Percentiles)))
+                .zip(
+                    (0..self.namespaces)
+                        .map(|at| self.sum(|group| group.namespace.index() == at && counts(group))),
+                )
+                .map(|(nsid, all)| (nsid, directions(&all, measured, Detail::Percentiles)))
                 .collect(),
             dies,
             energy_joules,
             mean_watts: if seconds > 0.0 { energy_joules / seconds } else { 0.0 },
             life: None,
-            metadata_bytes: counts.metadata_bytes,
+            metadata_bytes: done.metadata_bytes,
             series: self.series.record(now),
         }
     }
@@ -125,10 +140,13 @@ fn name(work: Work) -> &'static str {
     }
 }
 
-fn directions(all: &ByDirection, seconds: f64, detail: Detail) -> Directions {
-    let of = |direction: Direction| requests(&all[direction as usize], seconds, detail);
+/// Returns the results of each direction, which was measured for so many seconds.
+fn directions(all: &ByDirection, seconds: [f64; 3], detail: Detail) -> Directions {
+    let of = |direction: Direction| {
+        requests(&all[direction as usize], seconds[direction as usize], detail)
+    };
     Directions {
-        seconds,
+        seconds: seconds.into_iter().fold(0.0, f64::max),
         read: of(Direction::Read),
         write: of(Direction::Write),
         trim: of(Direction::Trim),

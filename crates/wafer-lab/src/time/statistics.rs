@@ -116,13 +116,14 @@ impl Statistics {
         }
     }
 
-    /// A command is submitted. Returns whether it is the first that counts.
-    pub(super) fn submitted(&mut self, ticket: u64, time: Time) -> bool {
-        let Some(job) = self.jobs.get_mut(stream::job_of(ticket)) else { return false };
+    /// A command is submitted. Returns when its ramp ended, if it is the first that counts.
+    pub(super) fn submitted(&mut self, ticket: u64, time: Time) -> Option<Time> {
+        let job = self.jobs.get_mut(stream::job_of(ticket))?;
         if job.span.from == Time::MAX {
             job.span.from = time.saturating_add(job.ramp);
         }
-        time >= job.span.from && !std::mem::replace(&mut self.measures, true)
+        let is_first = time >= job.span.from && !std::mem::replace(&mut self.measures, true);
+        is_first.then_some(job.span.from)
     }
 
     /// Notes when the time of a job is up.
@@ -146,6 +147,11 @@ impl Statistics {
             Some(_) => job.span.to > 0,
             None => !replaced(*at),
         })
+    }
+
+    /// Returns whether the requests of a job are results.
+    pub(super) fn is_result(&self, job: Option<usize>) -> bool {
+        self.results().any(|(at, _)| Some(at) == job)
     }
 
     /// Returns whether a job has results after a search for its queue depth.

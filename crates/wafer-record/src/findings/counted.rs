@@ -152,6 +152,7 @@ fn streams(record: &Record, added: u64) -> Vec<Cause> {
                 causes.push(Cause::CostliestHandle {
                     handle: handle.to_string(),
                     moved_share: ratio(moved(s), added),
+                    partial: record.summary.rmw_pages.unwrap_or(0) > 0,
                     host_share: ratio(end(&s.host_bytes), record.summary.host_bytes),
                     waf: ratio(end(&s.media_bytes), end(&s.host_bytes)),
                     jobs: jobs(*handle),

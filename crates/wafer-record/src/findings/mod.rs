@@ -85,8 +85,11 @@ pub enum Cause {
     CostliestHandle {
         /// The handle.
         handle: String,
-        /// Share of all relocated bytes.
+        /// Share of all relocated bytes, or with `partial` of all bytes beyond those of hosts.
         moved_share: f64,
+        /// Whether hosts wrote pages in part, which adds to the bytes of a handle, too.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        partial: bool,
         /// Share of the host writes.
         host_share: f64,
         /// WAF of the handle.
@@ -304,7 +307,8 @@ pub struct HandleCost {
     /// With attribution 1 + bytes of its data relocated, wherever they were by then, per host byte; else
     /// its media bytes over its host bytes. None without host bytes.
     pub waf: Option<f64>,
-    /// Share of all relocated bytes that is its data; without attribution, that was in its reclaim units.
+    /// Share of all relocated bytes that is its data; without attribution, of the bytes that the media wrote beyond those of
+    /// hosts, as [`HandleMetrics`](crate::metrics::HandleMetrics) has them.
     pub moved_share: f64,
     /// Share of all relocated bytes that its invalidations caused.
     pub caused_share: Option<f64>,

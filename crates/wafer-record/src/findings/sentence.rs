@@ -37,12 +37,19 @@ pub(super) fn of(cause: &Cause) -> (String, String) {
             .to_owned(),
         ),
         Cause::OneStream { handle, fdp, jobs } => one_stream(handle, *fdp, jobs),
-        Cause::CostliestHandle { handle, moved_share, host_share, waf, jobs } => (
-            format!(
-                "{} of the relocated data came out of reclaim units of handle {handle}{}.",
-                percent(*moved_share),
-                in_brackets(jobs)
-            ),
+        Cause::CostliestHandle { handle, moved_share, partial, host_share, waf, jobs } => (
+            match partial {
+                false => format!(
+                    "{} of the relocated data came out of reclaim units of handle {handle}{}.",
+                    percent(*moved_share),
+                    in_brackets(jobs)
+                ),
+                true => format!(
+                    "Handle {handle}{} has {} of the media writes that did not come from hosts.",
+                    in_brackets(jobs),
+                    percent(*moved_share)
+                ),
+            },
             format!("It has {} of the host writes and a WAF of {waf:.3}.", percent(*host_share)),
         ),
         Cause::RelocatedAgain { share, handles } => (

@@ -67,9 +67,9 @@ pub struct Ratios {
 pub struct HandleMetrics {
     /// Media bytes over host bytes at the end; null where hosts wrote nothing through the handle.
     pub waf: Option<f64>,
-    /// Bytes relocated out of reclaim units of the handle.
+    /// Bytes relocated out of reclaim units of the handle, and what pages written in part add to the host bytes.
     pub moved_bytes: u64,
-    /// Share of all relocated bytes.
+    /// Share of those of all handles.
     pub moved_share: f64,
     /// WAF over the timeline.
     #[serde(flatten)]
