@@ -82,6 +82,10 @@ impl Cache {
         };
         let folder = match variable("WAFER_CACHE") {
             Some(off) if off == "off" => None,
+            Some(folder) if Path::new(&folder).is_file() => {
+                let reason = format!("{}: not a folder", folder.to_string_lossy());
+                return Err(LabError::config("WAFER_CACHE", reason));
+            }
             Some(folder) => Some(PathBuf::from(folder)),
             None => users(),
         };

@@ -44,9 +44,9 @@ impl FromStr for Volume {
         let fail =
             || format!("`{text}` is not a volume; write 5x (capacities) or a size such as 2TiB");
         if text.trim().parse::<f64>().is_ok_and(|number| number > 0.0 && number.is_finite()) {
-            let number = text.trim();
+            let (number, unit) = (text.trim(), if text.trim().len() > 6 { "B" } else { "GiB" });
             return Err(format!(
-                "`{number}` has no unit; write {number}x (capacities) or {number}GiB (bytes)"
+                "`{number}` has no unit; write {number}x (capacities) or {number}{unit} (bytes)"
             ));
         }
         let volume = match text.trim().strip_suffix(['x', 'X']) {

@@ -267,6 +267,21 @@ fn shares_of_dies_add_up_however_short_the_run_is() {
 }
 
 #[test]
+fn nothing_comes_after_the_end_of_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = "1,W,0,4096,9900\n1,W,4096,4096,18446744073709551\n";
+    std::fs::write(folder.path().join("late.csv"), rows).unwrap();
+    let table = "[workload]\ntrace = \"late.csv\"\nformat = \"alibaba\"\n";
+    let workload = Workload::from_text("t.toml", table, folder.path()).unwrap();
+    let device = device_from_text("small.toml", DEVICE, &[]).unwrap();
+    let volume = Some("64KiB".parse().unwrap());
+    let options = Options { timed: true, volume, ..Options::default() };
+    let outcome = crate::run(&Experiment::of(device, workload, &options), Control::unattended());
+    let said = outcome.map(|_| ()).unwrap_err().to_string();
+    assert!(said.contains("584 years"), "{said}");
+}
+
+#[test]
 fn trims_have_their_own_latency() {
     let record =
         run("[w]\nrw=randtrimwrite\nbs=4k\nsize=4m\n[r]\nrw=randread\nsize=1m\n", &filled());
