@@ -29,8 +29,9 @@ impl Statistics {
         let seconds = (now - from) as f64 / 1e9;
         let mut all = ByDirection::default();
         let mut jobs: BTreeMap<&str, (ByDirection, Span)> = BTreeMap::new();
-        let mut rates = [0.0; 3];
+        let (mut rates, mut is_result) = ([0.0; 3], vec![false; self.jobs.len()]);
         for (number, job) in self.results() {
+            is_result[number] = true;
             let of_job = self.sum(|group| group.job == Some(number));
             merge(&mut all, &of_job);
             let measured = job.measured(now);
@@ -46,7 +47,7 @@ impl Statistics {
             all = self.sum(|_| true);
         }
         let mut handles: BTreeMap<u16, Latencies> = BTreeMap::new();
-        let counts = |group: &Group| self.jobs.is_empty() || self.is_result(group.job);
+        let counts = |group: &Group| group.job.is_none_or(|job| is_result[job]);
         for (group, latencies) in self.groups.iter().filter(|(group, _)| counts(group)) {
             if group.direction == Direction::Write
                 && let Some(handle) = handle_of(group.namespace, group.placement)

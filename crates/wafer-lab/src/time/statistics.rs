@@ -149,11 +149,6 @@ impl Statistics {
         })
     }
 
-    /// Returns whether the requests of a job are results.
-    pub(super) fn is_result(&self, job: Option<usize>) -> bool {
-        self.results().any(|(at, _)| Some(at) == job)
-    }
-
     /// Returns whether a job has results after a search for its queue depth.
     pub(super) fn searches(&self) -> bool {
         self.jobs.iter().any(|job| job.replaces.is_some() && job.span.to > 0)
