@@ -353,7 +353,7 @@ impl Frames<'_> {
     pub(super) fn skip_damaged(mut self) -> io::Result<bool> {
         let length = self.bytes(FRAME)?.map_or(0, |head| number::<4>(head, 0));
         self.at += FRAME as u64 + length;
-        Ok(length > 0 && length <= MAX_PAYLOAD as u64 && self.next()?.is_some())
+        Ok(length <= MAX_PAYLOAD as u64 && self.next()?.is_some())
     }
 }
 

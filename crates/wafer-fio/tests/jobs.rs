@@ -282,6 +282,10 @@ fn rates_times_and_ends() {
     assert_eq!((a.thinktime_us, a.thinktime_blocks), (10_000, 8));
     assert!((5.0..10.0).contains(&a.start_delay), "{}", a.start_delay);
     assert_eq!((a.ramp_time, a.loops), (1.5, 3));
+    let clones = read("[c]\nrw=write\nstartdelay=1-3\nnumjobs=8\n").jobs;
+    let delays: std::collections::BTreeSet<u64> =
+        clones.iter().map(|job| (job.start_delay * 1e6) as u64).collect();
+    assert!(delays.len() == 8 && delays.iter().all(|us| (1_000_000..3_000_000).contains(us)));
     assert_eq!((a.number_ios, a.seed), (Some(1024), Some(16)));
     assert_eq!(b.rate_iops, [None, Some(100), Some(100)]);
     assert_eq!(b.rate_process, RateProcess::Poisson);

@@ -267,6 +267,22 @@ fn shares_of_dies_add_up_however_short_the_run_is() {
 }
 
 #[test]
+fn fio_is_told_the_options_of_a_job() {
+    let jobs = "[a]\nrw=randrw\nrwmixread=30\nbssplit=4k/60:8k/40\nrate_iops=1000,,500\nrate_process=poisson\n\
+                number_ios=9\n[b]\nrw=write\nbsrange=4k-8k\nthinktime=5\nthinktime_blocks=3\nfsync=2\nsize=64k\n";
+    let fio = wafer_record::fio_json(&run(jobs, &filled())).unwrap();
+    let options = |job: usize, names: &[&str]| {
+        let given = &fio["jobs"][job]["job options"];
+        names.iter().map(|name| given[name].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let names = ["rwmixread", "bssplit", "rate_iops", "rate_process"];
+    assert_eq!(options(0, &names), ["30", "4k/60:8k/40", "1000,,500", "poisson"]);
+    let names = ["bsrange", "thinktime", "thinktime_blocks", "fsync"];
+    assert_eq!(options(1, &names), ["4k-8k", "5us", "3", "2"]);
+    assert_eq!(fio["jobs"][1]["latency_depth"], 0);
+}
+
+#[test]
 fn nothing_comes_after_the_end_of_time() {
     let folder = tempfile::tempdir().unwrap();
     let rows = "1,W,0,4096,9900\n1,W,4096,4096,18446744073709551\n";

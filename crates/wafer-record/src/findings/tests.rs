@@ -279,18 +279,20 @@ fn runs_are_compared_at_the_volume_that_all_reach() {
 
 #[test]
 fn a_handle_is_the_costliest_only_with_a_lead() {
-    let of = |moved: [u64; 2]| {
-        let mut record = of_counters(Default::default(), &[3 << 20]);
+    let found = |moved: [u64; 2], rmw_pages: u64| {
+        let counters = wafer_interface::Counters { rmw_pages, ..Default::default() };
+        let mut record = of_counters(counters, &[3 << 20]);
         for (handle, moved) in (0..).zip(moved) {
             let series = Series { host_bytes: vec![1 << 19], media_bytes: vec![(1 << 19) + moved] };
             record.timeline.handles.insert(HandleKey::Handle(handle), series);
         }
-        let found = Finding::all(&record);
-        found.iter().find_map(|f| match &f.cause {
-            Cause::CostliestHandle { handle, .. } => Some(handle.clone()),
-            _ => None,
-        })
+        let mut found = Finding::all(&record).into_iter();
+        found.find(|f| matches!(f.cause, Cause::CostliestHandle { .. })).map(|f| f.title)
     };
-    assert_eq!(of([1000, 1010]), None);
-    assert_eq!(of([1000, 2000]).as_deref(), Some("1"));
+    assert_eq!(found([1000, 1010], 0), None);
+    let moved = found([1000, 2000], 0).unwrap();
+    assert!(moved.contains("relocated") && moved.contains("handle 1"), "{moved}");
+    // What pages written in part add is not relocated.
+    let added = found([1000, 2000], 1).unwrap();
+    assert!(!added.contains("relocated") && added.starts_with("Handle 1 has"), "{added}");
 }
