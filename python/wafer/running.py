@@ -370,7 +370,7 @@ def _checked(settings: Mapping[str, Any]) -> _wafer._Settings:
     if volume is not None and not isinstance(volume, str):
         if isinstance(volume, bool) or not isinstance(volume, numbers.Real):
             raise ConfigError(f'volume: expected a text such as "8x" or "8GiB", not {volume!r:.60}')
-        unit = "B" if volume >= 1e6 else "GiB"
+        unit = "B" if float(volume) >= 1e6 else "GiB"
         raise ConfigError(
             f'volume: {volume} has no unit; write "{volume}x" (capacities) or "{volume}{unit}" (bytes)'
         )
