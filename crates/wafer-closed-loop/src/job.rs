@@ -34,7 +34,7 @@ pub(crate) struct RunningJob {
     deadline: u64,
     until_think: u64,
     thinks: bool,
-    /// Writes since the last Flush.
+    /// Writes since the last Flush, in a job that sends any.
     unflushed: u32,
     /// Its flow holds it back.
     is_held: bool,
@@ -150,7 +150,7 @@ impl RunningJob {
             let from = self.begin(free.max(flows.time(at)));
             let flushes = self.spec.fsync > 0 && self.unflushed == self.spec.fsync;
             if flushes {
-                // It has a place in the queue as any other command.
+                // A Flush has a place in the queue as any other command, and takes none of the job's.
             } else if self.rates.chooses() && self.at == self.ready.len() {
                 let Self { stream, rates, .. } = self;
                 self.ready.clear();
@@ -178,7 +178,7 @@ impl RunningJob {
             }
             match command.op {
                 Op::Flush => self.unflushed = 0,
-                Op::Write => self.unflushed += 1,
+                Op::Write if self.spec.fsync > 0 => self.unflushed += 1,
                 _ => {}
             }
             self.at += usize::from(!flushes);
