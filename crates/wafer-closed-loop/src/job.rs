@@ -150,7 +150,7 @@ impl RunningJob {
             let from = self.begin(free.max(flows.time(at)));
             let flushes = self.spec.fsync > 0 && self.unflushed == self.spec.fsync;
             if flushes {
-                // A Flush has a place in the queue as any other command, and takes none of the job's.
+                // A Flush takes a place in the queue and none of the job's commands.
             } else if self.rates.chooses() && self.at == self.ready.len() {
                 let Self { stream, rates, .. } = self;
                 self.ready.clear();

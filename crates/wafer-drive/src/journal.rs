@@ -348,9 +348,9 @@ impl Frames<'_> {
         Ok(Some(entry))
     }
 
-    /// Returns whether an intact frame follows the one that ended the reading. A kill leaves none: the file was damaged,
-    /// or a loss of power kept a later frame but not this one.
-    pub(super) fn skip_damaged(mut self) -> io::Result<bool> {
+    /// Returns whether the frame that ended the reading is damaged: an intact one follows it. A kill leaves none; a loss of power
+    /// may keep a later frame but not this one.
+    pub(super) fn is_damaged(mut self) -> io::Result<bool> {
         let length = self.bytes(FRAME)?.map_or(0, |head| number::<4>(head, 0));
         self.at += FRAME as u64 + length;
         Ok(length <= MAX_PAYLOAD as u64 && self.next()?.is_some())

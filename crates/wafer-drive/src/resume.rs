@@ -213,7 +213,7 @@ impl Drive {
                 Entry::Change(change) => self.replay_change(inner, *change)?,
             }
         }
-        Ok((replayed, frames.skip_damaged()?))
+        Ok((replayed, frames.is_damaged()?))
     }
 
     /// Writes data again that is in the file but may not be on the medium. After a failed sync an operating system

@@ -41,7 +41,7 @@ impl<T: Copy + Ord, const FIFOS: usize> Agenda<T, FIFOS> {
     pub fn push(&mut self, time: Time, number: u64, entry: T) {
         if time < Time::MAX {
             self.calendar.push(time, number, entry);
-            self.is_in(FIFOS, time);
+            self.note(FIFOS, time);
         }
     }
 
@@ -55,12 +55,12 @@ impl<T: Copy + Ord, const FIFOS: usize> Agenda<T, FIFOS> {
         }
         self.firsts[fifo] = self.firsts[fifo].min(time);
         entries.push_back((time, number, entry));
-        self.is_in(fifo, time);
+        self.note(fifo, time);
     }
 
     /// Notes that there is an entry at a time.
     #[inline]
-    fn is_in(&mut self, source: usize, time: Time) {
+    fn note(&mut self, source: usize, time: Time) {
         if time < self.first {
             (self.first, self.source) = (time, source);
         } else if time == self.first && source != self.source {
@@ -87,7 +87,7 @@ impl<T: Copy + Ord, const FIFOS: usize> Agenda<T, FIFOS> {
         };
         (self.first, self.source) = (self.calendar.first_time(), FIFOS);
         for fifo in 0..FIFOS {
-            self.is_in(fifo, self.firsts[fifo]);
+            self.note(fifo, self.firsts[fifo]);
         }
         Some(popped)
     }

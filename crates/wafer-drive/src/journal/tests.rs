@@ -85,7 +85,7 @@ fn a_torn_frame_ends_the_journal() {
         let mut frames = journal.frames();
         while frames.next().unwrap().is_some() {}
         // A length that is wrong hides the frames behind it.
-        assert_eq!(frames.skip_damaged().unwrap(), byte > 3, "byte {byte}");
+        assert_eq!(frames.is_damaged().unwrap(), byte > 3, "byte {byte}");
         journal.file.write_at(&one, journal.header.frames() + 6 * frame + byte).unwrap();
     }
     assert_eq!(batches(&journal).len(), 10);
@@ -93,7 +93,7 @@ fn a_torn_frame_ends_the_journal() {
     journal.retract(8 * frame).unwrap();
     let mut frames = journal.frames();
     (0..8).for_each(|_| assert!(frames.next().unwrap().is_some()));
-    assert!(frames.next().unwrap().is_none() && !frames.skip_damaged().unwrap());
+    assert!(frames.next().unwrap().is_none() && !frames.is_damaged().unwrap());
 }
 
 #[test]
