@@ -350,7 +350,7 @@ impl Frames<'_> {
 
     /// Returns whether the frame that ended the reading is damaged: an intact one follows it. A kill leaves none; a loss of power
     /// may keep a later frame but not this one.
-    pub(super) fn is_damaged(mut self) -> io::Result<bool> {
+    pub(super) fn is_damaged(&mut self) -> io::Result<bool> {
         let length = self.bytes(FRAME)?.map_or(0, |head| number::<4>(head, 0));
         self.at += FRAME as u64 + length;
         Ok(length <= MAX_PAYLOAD as u64 && self.next()?.is_some())
