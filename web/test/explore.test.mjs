@@ -27,13 +27,15 @@ const two = [stream("a", "uniform", { size: 60, share: 0.3 }), stream("b", "sequ
 /** Opens the page with these settings in its address and waits for the end of the run. */
 async function finished(settings, options) {
   const opened = await open(`${url}#${toAddress(settings)}`, options);
-  await done(opened.page);
+  await ended(opened.page);
   return opened;
 }
 
-async function done(page) {
+/** Waits for the end of a run and for the frame that draws it, which comes after the state has changed. */
+async function ended(page) {
   await page.waitForFunction(() => ["done", "refused", "broken"].includes(globalThis.wafer.source.state), null, { timeout: LONG });
   assert.equal(await page.evaluate(() => globalThis.wafer.source.state), "done", await page.locator("#refusal").innerText());
+  await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(drawn)));
 }
 
 const recordOf = (page) => page.evaluate(() => JSON.parse(JSON.stringify(globalThis.wafer.source.run.record)));
@@ -113,7 +115,7 @@ describe("the page with the device inside", () => {
     assert.deepEqual(await page.evaluate(() => globalThis.wafer.controls.settings), settings);
     await page.locator("#set-isolation").selectOption("persistently");
     await page.waitForFunction(() => location.hash.includes("isolation=persistently"));
-    await page.waitForFunction(() => globalThis.wafer.source.state === "done", null, { timeout: LONG });
+    await ended(page);
     const changed = await page.evaluate(() => [location.hash, globalThis.wafer.controls.settings]);
     assert.deepEqual(ofAddress(changed[0]), { ...settings, set: { ...settings.set, isolation: "persistently" } });
     assert.deepEqual(ofAddress(changed[0]), changed[1]);
@@ -138,7 +140,7 @@ describe("the page with the device inside", () => {
       assert.match(await page.locator(`[id="wrong-${key}"]`).innerText(), /\S/);
       await page.locator(control).fill(before);
       await page.locator(control).press("Enter");
-      await page.waitForFunction(() => globalThis.wafer.source.state === "done", null, { timeout: LONG });
+      await ended(page);
       assert.ok(await page.locator("#refusal").isHidden());
     };
     await refused("#volume", "many", "volume", /^explore\.toml:2: volume: /);
@@ -157,7 +159,7 @@ describe("the page with the device inside", () => {
       const { page, done } = await open(url + hash, { ready: () => globalThis.wafer && !document.getElementById("refusal").hidden });
       assert.match(await page.locator("#refusal").innerText(), reason);
       await page.evaluate((settings) => globalThis.wafer.apply(settings), cases["FIFO, one handle"]);
-      await page.waitForFunction(() => globalThis.wafer.source.state === "done", null, { timeout: LONG });
+      await ended(page);
       await done();
     }
   });
@@ -179,7 +181,7 @@ describe("the page with the device inside", () => {
     assert.equal(await page.locator("#now-state").innerText(), "Paused");
     await page.locator("#speed").selectOption("1");
     await page.locator("#pause").click();
-    await page.waitForFunction(() => globalThis.wafer.source.state === "done", null, { timeout: LONG });
+    await ended(page);
     assertSame(await recordOf(page), await byBinary(page, "held"), "held");
     // What ended cannot be held, and nothing was just collected.
     assert.equal(await page.locator("#pause").isVisible(), false);
@@ -194,7 +196,7 @@ describe("the page with the device inside", () => {
     for (const name of presets.slice(1)) {
       await page.locator("#preset").selectOption(name);
       await page.waitForFunction(() => globalThis.wafer.source.state === "running");
-      await page.waitForFunction(() => globalThis.wafer.source.state === "done", null, { timeout: LONG });
+      await ended(page);
       found[name] = (await recordOf(page)).findings.map(({ title }) => title).join("; ");
       assert.match(await page.locator("#about").innerText(), /\S/);
     }
@@ -209,7 +211,7 @@ describe("the page with the device inside", () => {
     const text = await copied(page, "experiment");
     await page.locator("#open").setInputFiles({ name: "e.toml", mimeType: "text/plain", buffer: Buffer.from(text.replace("seed = 3", "seed = 4")) });
     await page.waitForFunction(() => globalThis.wafer.controls.settings.seed === 4);
-    await page.waitForFunction(() => globalThis.wafer.source.state === "done", null, { timeout: LONG });
+    await ended(page);
     assert.deepEqual(await page.evaluate(() => globalThis.wafer.controls.settings), { ...cases["FIFO, one handle"], seed: 4 });
     await page.locator("#open").setInputFiles({ name: "e.toml", mimeType: "text/plain", buffer: Buffer.from(`time = true\n${text}`) });
     await page.waitForFunction(() => !document.getElementById("refusal").hidden);
@@ -222,7 +224,7 @@ describe("the page with the device inside", () => {
     const before = (await recordOf(page)).digest;
     await page.getByRole("button", { name: "Edit as fio jobs" }).click();
     await page.locator("#workload-text").waitFor();
-    await page.waitForFunction(() => globalThis.wafer.source.state === "done", null, { timeout: LONG });
+    await ended(page);
     assert.equal((await recordOf(page)).digest, before);
     const text = page.locator("#workload-text");
     await text.fill((await text.inputValue()).replace("bs=4k", "bs=fourk"));
@@ -233,13 +235,13 @@ describe("the page with the device inside", () => {
   });
 
   test("a large drive is fast", { timeout: LONG }, async () => {
-    const { page, done: closed } = await open(url);
-    await done(page);
+    const { page, done } = await open(url);
+    await ended(page);
     const { performance, summary } = await recordOf(page);
     console.log(`28 GiB, four times its capacity: ${performance.wall_seconds.toFixed(1)} s in Chromium, WAF ${summary.waf.toFixed(3)}; page ${(readFileSync(path).length / 1e6).toFixed(2)} MB`);
     assert.equal(summary.host_bytes, 4 * 28 * 2 ** 30);
     assert.ok(performance.wall_seconds < 60);
-    await closed();
+    await done();
   });
 
   test("the page works without a pointer, in light, dark and narrow, and passes axe", { timeout: 2 * LONG }, async () => {
