@@ -142,6 +142,8 @@ def test_small_multiples_share_a_scale(small, job):
         plot.multiples(runs, labels=["one"])
     with pytest.raises(wafer.ConfigError, match="results: there are none"):
         plot.multiples([])
+    with pytest.raises(wafer.ConfigError, match="columns: expected a whole number from 1, not 0"):
+        plot.multiples(runs, columns=0)
 
 
 def test_sizes_are_those_of_columns():

@@ -202,6 +202,16 @@ def test_keys_of_a_device_in_a_dict_may_be_dotted(small):
     assert made[0].config["reclaim_unit"]["size"] == small.config["reclaim_unit"]["size"]
     with pytest.raises(wafer.ConfigError, match=r"gc\.policy: gc is a value, not a table"):
         wafer.Device.from_dict({"gc": 1, "gc.policy": "fifo"})
+    with pytest.raises(wafer.ConfigError, match=r"^isolation: expected a text, found \[\]$"):
+        wafer.Device("warp", isolation=[])
+
+
+def test_lists_of_a_device_may_be_arrays():
+    split = {"capacity": "256MiB", "reclaim_unit_size": "1MiB", "overprovisioning": 0.3}
+    namespaces = [{"size": "128MiB", "handles": handles} for handles in ([0], [1, 2])]
+    arrays = [{**each, "handles": np.array(each["handles"])} for each in namespaces]
+    made = [wafer.Device("warp", **split, namespaces=each) for each in (namespaces, arrays)]
+    assert made[0] == made[1]
 
 
 def test_a_run_that_does_not_fit_is_refused(job):
@@ -507,8 +517,11 @@ def test_wrong_arguments_are_named_as_the_caller_knows_them(small, job):
         (wafer.fio_text, "text"),
         (wafer.model, "name"),
         (wafer.tenants, "tenants"),
+        (wafer.calibrate_timing, "device"),
+        (wafer.workload, "table"),
+        (lambda value: wafer.run(small, job, progress=value), "progress"),
     ]:
-        with pytest.raises(TypeError, match=f"^{name}: expected a .*, not (int )?3$"):
+        with pytest.raises(TypeError, match=f"^{name}: expected .*, not (int )?3$"):
             of(3)
     with pytest.raises(wafer.ConfigError, match=r"^tenants: there are none"):
         wafer.tenants()
@@ -517,9 +530,12 @@ def test_wrong_arguments_are_named_as_the_caller_knows_them(small, job):
         wafer.workload({})
 
 
-def test_less_than_one_pass_warns(small, job):
+def test_a_run_that_ends_early_or_only_by_its_runtime_warns(small, job):
     with pytest.warns(UserWarning, match="0.50 of the capacity"):
         wafer.run(small, job, volume="0.5x")
+    timed = wafer.fio_text("[w]\nrw=randwrite\nbs=4k\nsize=100%\ntime_based=1\nruntime=10ms\n")
+    with pytest.warns(UserWarning, match="until the runtime of the jobs is over; volume 5x"):
+        wafer.run(small, timed)
 
 
 def test_waf_of_parts_adds_up_to_the_whole(small, job):

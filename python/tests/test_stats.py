@@ -38,6 +38,8 @@ def test_means_print_their_significant_digits():
     assert str(stats.mean([2.0])) == "2 (one value)"
     with pytest.raises(wafer.ConfigError):
         stats.mean([])
+    with pytest.raises(wafer.ConfigError, match=r"^values: expected numbers, not \['many'\]$"):
+        stats.mean(["many"])
 
 
 def test_pairing_removes_the_common_noise_of_seeds():

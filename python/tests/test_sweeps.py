@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 from conftest import RANDOM_JOB
 
@@ -33,7 +34,7 @@ def base(**more):
     }
 
 
-GRID = {"overprovisioning": [0.3, 0.5], "gc_policy": ["greedy", "random"]}
+GRID = {"overprovisioning": np.array([0.3, 0.5]), "gc_policy": ["greedy", "random"]}
 
 
 def test_a_grid_is_all_combinations(tmp_path):

@@ -41,6 +41,7 @@ def nested(table: Mapping[str, Any]) -> dict[str, Any]:
 
 def value(item: Any) -> str:
     """Returns a value on one line."""
+    item = _of_numpy(item)
     if isinstance(item, Mapping):
         pairs = (f"{_key(k)} = {value(v)}" for k, v in item.items() if v is not None)
         return "{ " + ", ".join(pairs) + " }"
@@ -55,18 +56,22 @@ def document(table: Mapping[str, Any]) -> str:
 
 
 def _plain(item: Any) -> Any:
-    """Returns a value as TOML has it: NumPy scalars as numbers, paths as text, nothing that is ``None``."""
+    """Returns a value as TOML has it: paths as text, nothing that is ``None``."""
+    item = _of_numpy(item)
     if isinstance(item, Mapping):
         return {str(k): _plain(v) for k, v in item.items() if v is not None}
     if isinstance(item, (list, tuple)):
         return [_plain(v) for v in item]
-    if hasattr(item, "item"):  # a NumPy scalar
-        return item.item()
     if hasattr(item, "__fspath__"):
         return os.fspath(item)
     if isinstance(item, (bool, int, float, str)):
         return item
     raise TypeError(f"cannot write a {type(item).__name__} as TOML")
+
+
+def _of_numpy(item: Any) -> Any:
+    """Returns an array as a list, and a scalar of NumPy as a number."""
+    return item.tolist() if hasattr(item, "tolist") else item
 
 
 def _key(key: str) -> str:

@@ -347,7 +347,9 @@ def run(
         raise ConfigError("workload: missing; give a workload, or an experiment")
     else:
         made = Experiment(device, workload, **settings)
-    note = made._inner.partial_pass
+    if not (isinstance(progress, bool) or progress is None or callable(progress)):
+        raise TypeError(f"progress: expected True, False or a function, not {progress!r:.60}")
+    note = made._inner.unusual_end()
     if note is not None:
         warnings.warn(note, stacklevel=2)
     keys = configured(policy)

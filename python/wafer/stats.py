@@ -119,7 +119,7 @@ def mean(values: Sequence[float] | npt.NDArray[Any]) -> Mean:
     Raises
     ------
     ConfigError
-        There are no values.
+        There are no values, or they are not numbers.
 
     Examples
     --------
@@ -127,7 +127,10 @@ def mean(values: Sequence[float] | npt.NDArray[Any]) -> Mean:
     >>> print(wafer.stats.mean([1.0, 1.2, 1.1]))
     1.10 ± 0.25
     """
-    numbers = [float(value) for value in values]
+    try:
+        numbers = [float(value) for value in values]
+    except (TypeError, ValueError):
+        raise ConfigError(f"values: expected numbers, not {values!r:.60}") from None
     found = _wafer.mean(numbers)
     if found is None:
         raise ConfigError("mean: no values")

@@ -158,6 +158,7 @@ def workload(table: Mapping[str, Any], *, folder: str | os.PathLike[str] = ".") 
     >>> wafer.workload({"fio_text": "[w]\\nrw=write\\n"}).kind
     'fio'
     """
+    instance("table", table, Mapping, 'such as {"fio": "job.fio"}')
     text = _toml.document({"workload": dict(table)})
     with of_a_dict("workload", "workload"):
         return _table(text, os.fspath(Path(folder).resolve()))

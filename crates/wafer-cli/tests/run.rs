@@ -237,9 +237,9 @@ fn a_long_run_without_a_volume_says_so() {
         String::from_utf8(output.stderr).unwrap()
     };
     let told = notices("[j]\nrw=write\nbs=1m\nsize=100%\nloops=120\n");
-    assert!(told.contains("writes 120 times the capacity; --volume"), "{told}");
+    assert!(told.contains("writes 120 times the capacity; volume 5x"), "{told}");
     let told = notices("[j]\nrw=write\nbs=1m\nsize=64m\ntime_based\nruntime=1\n");
-    assert!(told.contains("runs until the runtime of the jobs is over; --volume"), "{told}");
+    assert!(told.contains("runs until the runtime of the jobs is over; volume 5x"), "{told}");
     let told = notices("[j]\nrw=write\nbs=1m\nsize=100%\nloops=2\n");
     assert!(!told.contains("--volume"), "{told}");
 }

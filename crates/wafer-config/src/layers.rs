@@ -298,6 +298,12 @@ impl Layers {
             Some((key, _)) if message.starts_with("missing field") => {
                 self.error(&join(key), "missing; it has no default")
             }
+            // A value that is one of several texts; serde does not tell what it is instead.
+            _ if message.ends_with(", expected string only") => {
+                let found =
+                    self.get(path).map_or(String::new(), |value| format!(", found {value}"));
+                self.error(path, &format!("expected a text{found}"))
+            }
             _ => self.error(path, &in_plain_words(message)),
         }
     }

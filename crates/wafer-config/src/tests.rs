@@ -88,6 +88,14 @@ fn errors_name_the_line_or_the_flag() {
         "isolation: unknown value `strictly`; known: initially, persistently"
     );
     assert_eq!(
+        layers(SMALL, &["gc.destination=5"]).unwrap_err().to_string(),
+        "gc.destination: expected a text, found 5"
+    );
+    assert_eq!(
+        layers(SMALL, &["isolation=[]"]).unwrap_err().to_string(),
+        "isolation: expected a text, found []"
+    );
+    assert_eq!(
         layers(&SMALL.replace("1GiB", "1GB1"), &[]).unwrap_err().to_string(),
         "d.toml:1: capacity: `1GB1` is not a size; write a number with B, KiB, MiB, GiB, TiB \
          (binary) or kB, MB, GB, TB (decimal)"

@@ -69,6 +69,9 @@ pub struct Checked {
     pub total_bytes: Option<u64>,
 }
 
+/// Multiples of the capacity above which a run without a volume is probably not intended.
+const MANY_VOLUMES: u64 = 100;
+
 /// Options of a caller; each value overrides that of the experiment file.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
@@ -256,12 +259,24 @@ impl Experiment {
         Some(self.volume?.bytes(self.device.logical_bytes()))
     }
 
-    /// Returns a note where the volume is less than one pass over a fresh drive: garbage collection hardly begins.
-    pub fn partial_pass(&self) -> Option<String> {
-        let fresh = self.precondition == Precondition::default() && !self.timed;
-        let share = self.volume_bytes()? as f64 / self.device.logical_bytes() as f64;
-        (fresh && share < 1.0).then(|| {
-            let volume = self.volume.map(|volume| volume.to_string()).unwrap_or_default();
+    /// Returns a note where the run ends late, only by the runtime of its jobs, or before a fresh drive is full, so that
+    /// garbage collection hardly begins. `total_bytes` is what the workload [writes](Checked::total_bytes); it only
+    /// matters without a volume.
+    pub fn unusual_end(&self, total_bytes: Option<u64>) -> Option<String> {
+        let (path, capacity) = (self.workload.path(), self.device.logical_bytes());
+        let hint = "volume 5x ends the run after five capacities";
+        let Some(volume) = self.volume else {
+            return match total_bytes.map(|total| total / capacity.max(1)) {
+                // With a clock, jobs end by `runtime` in model time, as intended.
+                None if self.timed => None,
+                None => Some(format!("{path}: runs until the runtime of the jobs is over; {hint}")),
+                Some(volumes) => (volumes >= MANY_VOLUMES)
+                    .then(|| format!("{path}: writes {volumes} times the capacity; {hint}")),
+            };
+        };
+        let is_fresh = self.precondition == Precondition::default() && !self.timed;
+        let share = volume.bytes(capacity) as f64 / capacity as f64;
+        (is_fresh && share < 1.0).then(|| {
             format!(
                 "volume: {volume} is {share:.2} of the capacity; WAF means little before a fresh drive is full"
             )

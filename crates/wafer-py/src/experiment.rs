@@ -102,10 +102,18 @@ impl Experiment {
         self.inner.volume_bytes()
     }
 
-    /// Returns a note where the volume is less than one pass over a fresh drive.
-    #[getter]
-    fn partial_pass(&self) -> Option<String> {
-        self.inner.partial_pass()
+    /// Returns a note where the run ends late, only by the runtime of its jobs, or before a fresh drive is full.
+    fn unusual_end(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        // What the workload writes is only asked where nothing else ends the run; an iterator does not tell.
+        let total_bytes = match (&self.iterator, self.inner.volume) {
+            (_, Some(_)) => None,
+            (Some(_), None) => return Ok(None),
+            (None, None) => {
+                let inner = self.inner.clone();
+                py.detach(|| inner.check()).map_err(|e| of_lab(py, &e))?.total_bytes
+            }
+        };
+        Ok(self.inner.unusual_end(total_bytes))
     }
 
     #[getter]

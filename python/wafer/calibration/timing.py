@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from wafer import _wafer
-from wafer._arguments import not_an_input, whole
+from wafer._arguments import file, not_an_input, whole
 from wafer._errors import ConfigError
 from wafer._wafer import Cancel
 from wafer.calibration.fit import Interval
@@ -153,14 +153,16 @@ def calibrate_timing(
     """
     if (measured is None) == (not fio_json):
         raise ConfigError("measured: give a table, or results of fio as fio_json, and not both")
-    files = [os.fspath(file) for file in fio_json]
-    table = None if measured is None else os.fspath(measured)
-    other = None if predict is None else os.fspath(predict)
+    start = file("device", device)
+    several_files = [fio_json] if isinstance(fio_json, (str, os.PathLike)) else fio_json
+    files = [file("fio_json", each) for each in several_files]
+    table = None if measured is None else file("measured", measured)
+    other = None if predict is None else file("predict", predict)
     bar = Bar("calibrate", unit="runs") if progress is True else None
     report = bar.update if bar is not None else progress if callable(progress) else None
     try:
         text, json_text = _wafer.calibrate_timing(
-            os.fspath(device),
+            start,
             table,
             files,
             whole("hold_out", hold_out) or 0,
@@ -173,13 +175,13 @@ def calibrate_timing(
         if bar is not None:
             bar.close()
     fit = json.loads(json_text)
-    named = os.path.splitext(os.path.basename(os.fspath(device)))[0]
+    named = os.path.splitext(os.path.basename(start))[0]
     return TimingFit(
         device=Device.from_toml(text, name=named),
         parameters={p["key"]: _parameter(p) for p in fit["parameters"]},
         rows=fit["rows"],
         notices=tuple(fit["notices"]),
-        inputs=tuple(file for file in (os.fspath(device), table, *files, other) if file is not None),
+        inputs=tuple(path for path in (start, table, *files, other) if path is not None),
         _text=text,
     )
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from wafer import _wafer
+from wafer._arguments import whole
 from wafer._errors import ConfigError
 from wafer.plot.curves import label_axes
 from wafer.plot.protocols import Run
@@ -62,7 +63,7 @@ def plot_multiples(
         labels = _wafer.labels([run.to_json() for run in results])
     if len(labels) != len(results):
         raise ConfigError(f"labels: {len(labels)} for {len(results)} results")
-    columns = min(columns, len(results))
+    columns = min(whole("columns", columns, least=1) or 3, len(results))
     rows = math.ceil(len(results) / columns)
     _, panels = grid_of_axes(columns, rows)
     for unused in panels[len(results) :]:

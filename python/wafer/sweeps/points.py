@@ -104,6 +104,7 @@ def read_spec(source: str | os.PathLike[str] | Mapping[str, Any], folder: Path |
         axes.append(_points(place, given["points"], base))
     grid = _table(place, given, "grid")
     for key, values in grid.items():
+        values = values.tolist() if hasattr(values, "tolist") else values
         if not isinstance(values, (list, tuple)) or not values:
             raise ConfigError(f"{place}: grid.{key}: expected a list of values")
         axes.append([{_key(key, base): _plain(value)} for value in values])

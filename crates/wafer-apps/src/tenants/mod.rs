@@ -187,7 +187,10 @@ impl Queue {
             return StreamState::Ready;
         }
         self.at = 0;
+        // Whose time is up is told at the end of a call, and there may be several such ends in one.
+        let ended = std::mem::take(&mut self.waiting.ended);
         self.waiting.clear();
+        self.waiting.ended = ended;
         let state = self.tenant.stream.next(&mut self.waiting, BATCH);
         if self.waiting.is_empty() { state } else { StreamState::Ready }
     }
@@ -238,14 +241,22 @@ impl CommandStream for Tenants {
     fn next(&mut self, batch: &mut Batch, max: usize) -> StreamState {
         let end = batch.len() + max;
         self.surplus.take(batch, end);
-        while batch.len() < end {
+        let state = loop {
+            if batch.len() >= end {
+                self.surplus.keep(batch, end);
+                break StreamState::Ready;
+            }
             match self.turn() {
                 Ok(i) => self.send(i, batch),
-                Err(state) => return state,
+                Err(state) => break state,
             }
+        };
+        for queue in &mut self.tenants {
+            let base = queue.base();
+            let ended = queue.waiting.ended.drain(..);
+            batch.ended.extend(ended.map(|(ticket, time)| (base + ticket, time)));
         }
-        self.surplus.keep(batch, end);
-        StreamState::Ready
+        state
     }
 
     fn completed(&mut self, completions: &[Completion]) {

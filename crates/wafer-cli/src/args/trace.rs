@@ -25,7 +25,7 @@ pub(crate) enum TraceCommand {
         /// Trace.
         #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
         file: PathBuf,
-        /// Capture to write.
+        /// Capture to write; `-`: to stdout.
         #[arg(value_name = "CAPTURE", value_hint = ValueHint::FilePath)]
         to: PathBuf,
         /// Set an option of the trace: from, to, volume, strict or format. Repeatable.

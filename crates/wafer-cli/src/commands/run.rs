@@ -140,29 +140,8 @@ fn notices(checked: &Checked) -> Vec<String> {
         let on = if checked.experiment.timed { "on bytes or time" } else { "on what is written" };
         notices.push(format!("{path}: no effect {on}: {}", ignored.join(", ")));
     }
-    notices.extend(unusual_end(checked));
+    notices.extend(checked.experiment.unusual_end(checked.total_bytes));
     notices
-}
-
-/// Multiples of the capacity above which a run without a volume is probably not intended.
-const MANY_VOLUMES: u64 = 100;
-
-/// Notes that a run ends late, only by the runtime of its jobs, or before the drive is full.
-fn unusual_end(checked: &Checked) -> Option<String> {
-    let experiment = &checked.experiment;
-    let path = experiment.workload.path();
-    let hint = "--volume 5x ends the run after five capacities";
-    match (experiment.volume, checked.total_bytes) {
-        // With a clock, jobs end by `runtime` in model time, as intended.
-        (None, None) if experiment.timed => None,
-        (None, None) => Some(format!("{path}: runs until the runtime of the jobs is over; {hint}")),
-        (None, Some(total)) => {
-            let volumes = total / experiment.device.logical_bytes().max(1);
-            (volumes >= MANY_VOLUMES)
-                .then(|| format!("{path}: writes {volumes} times the capacity; {hint}"))
-        }
-        (Some(_), _) => experiment.partial_pass(),
-    }
 }
 
 /// Notes that a workload ended before the volume was reached.

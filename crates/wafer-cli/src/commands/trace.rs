@@ -183,6 +183,7 @@ fn more(out: &mut impl std::io::Write, all: usize) -> std::io::Result<()> {
 
 fn convert(file: &Path, to: &Path, set: &[String], level: i32, quiet: bool) -> anyhow::Result<()> {
     let source = TraceSource::from_options(&[file.to_owned()], set)?;
+    let to = if output::is_stdout(to) { Path::new("/dev/stdout") } else { to };
     let mut outputs = Outputs::default();
     outputs.input(file);
     outputs.output(to)?;

@@ -137,6 +137,17 @@ fn time(jobs: &str, options: &Options) -> TimeRecord {
     run(jobs, options).time.unwrap()
 }
 
+/// Runs an experiment file whose device is the small one.
+fn time_of_file(text: &str, options: &Options) -> TimeRecord {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("d.toml"), DEVICE).unwrap();
+    let file = folder.path().join("e.toml");
+    std::fs::write(&file, format!("device = \"d.toml\"\n{text}")).unwrap();
+    let options = Options { timed: true, seed: Some(3), ..options.clone() };
+    let experiment = Experiment::from_file(&file, &options).unwrap();
+    crate::run(&experiment, Control::unattended()).unwrap().time.unwrap()
+}
+
 #[test]
 fn a_run_repeats_to_the_byte() {
     let record = || {
@@ -253,6 +264,31 @@ fn a_job_lasts_for_its_runtime_although_its_last_command_completes_before() {
     let volume = Some("20KiB".parse().unwrap());
     let cut = time(&format!("[a]\n{rated}{next}"), &Options { volume, ..Options::default() });
     assert!((cut.jobs["a"].seconds - 0.4).abs() < 0.001, "{}", cut.jobs["a"].seconds);
+    // So do jobs of tenants, the second as well as the first.
+    let tenant = |name: &str, rate: u32, runtime: &str| {
+        format!(
+            "[[tenants]]\nname = {name:?}\n[tenants.workload]\nfio_text = \"\"\"\n[a]\nrw=randwrite\nbs=4k\n\
+             size=100%\nrate_iops={rate}\nruntime={runtime}\n\"\"\"\n"
+        )
+    };
+    let text = format!("{}{}", tenant("one", 10, "1s"), tenant("two", 4, "1200ms"));
+    let tenants = time_of_file(&text, &Options::default());
+    let lasted = ["one/a", "two/a"].map(|job| tenants.jobs[job].seconds);
+    assert_eq!((tenants.seconds, lasted), (1.2, [1.0, 1.2]));
+}
+
+#[test]
+fn sections_of_one_name_have_results_of_their_own() {
+    let job = |rate: u32| {
+        format!("[a]\nrw=randwrite\nbs=4k\nsize=100%\nnumjobs=2\nrate_iops={rate}\nruntime=1s\n")
+    };
+    let record = run(&format!("{}{}", job(10), job(20)), &Options::default());
+    let time = record.time.as_ref().unwrap();
+    let counts = ["a", "a (2)"].map(|job| time.jobs[job].write.as_ref().unwrap().count);
+    assert_eq!((time.jobs.len(), counts), (2, [20, 40]));
+    let fio = wafer_record::fio_json(&record).unwrap();
+    let rates = [0, 1].map(|job| fio["jobs"][job]["job options"]["rate_iops"].as_str());
+    assert_eq!(rates, [Some("10,10,10"), Some("20,20,20")]);
 }
 
 /// What dies are still to do when a short run ends is not part of it.
@@ -513,13 +549,7 @@ fn tenants_in_time_keep_the_interactive_response_time_law() {
              [[tenants]]\nname = \"thinks\"\noffset = \"32MiB\"\n\
              [tenants.workload]\nmodel = \"jesd219a\"\nqueue_depth = 4\nthink_time_us = {think:?}\n"
         );
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("d.toml"), DEVICE).unwrap();
-        let file = folder.path().join("e.toml");
-        std::fs::write(&file, format!("device = \"d.toml\"\n{text}")).unwrap();
-        let options = Options { timed: true, seed: Some(3), ..filled() };
-        let experiment = Experiment::from_file(&file, &options).unwrap();
-        crate::run(&experiment, Control::unattended()).unwrap().time.unwrap()
+        time_of_file(&text, &filled())
     };
     let mut shares = Vec::new();
     for think in [0.0, 2000.0] {
