@@ -525,6 +525,8 @@ def test_wrong_arguments_are_named_as_the_caller_knows_them(small, job):
             of(3)
     with pytest.raises(wafer.ConfigError, match=r"^tenants: there are none"):
         wafer.tenants()
+    with pytest.raises(wafer.ConfigError, match=r"^tenants: <wafer\.Commands: 1 commands> cannot be part"):
+        wafer.tenants({"workload": wafer.Commands([0])})
     # Named once, although the whole dict is wrong.
     with pytest.raises(wafer.ConfigError, match=r"^workload: missing"):
         wafer.workload({})

@@ -252,6 +252,9 @@ def test_random_and_latin_samples():
         assert 0.1 <= min(ops) < max(ops) <= 1.0
         assert {p.values["device.handles"] for p in points} <= set(range(1, 9))
         if kind == "latin":
+            # Every handle about as often as the others, the first and the last too.
+            handles = [p.values["device.handles"] for p in points]
+            assert {handles.count(handle) for handle in range(1, 9)} <= {5, 6, 7}
             # One in each of 50 slices of the logarithm.
             slices = {min(int(50 * math.log10(op / 0.1)), 49) for op in ops}
             assert len(slices) >= 49
@@ -262,6 +265,8 @@ def test_random_and_latin_samples():
     [
         ({}, "nothing to vary"),
         ({"grid": {"seed": 3}}, "grid.seed: expected a list"),
+        ({"grid": {"label.name": ["a", "b"]}}, "label.name: two points differ in nothing else"),
+        ({"latin": {"samples": 2, "handles": {"low": 1.2, "high": 1.8, "integer": True}}}, "no whole number"),
         ({"grid": [1]}, "grid: expected a table"),
         ({"points": []}, "points: expected a list of tables"),
         ({"points": [3]}, "points: expected a list of tables"),
@@ -275,7 +280,7 @@ def test_random_and_latin_samples():
 )
 def test_what_is_no_sweep(more, message):
     with pytest.raises(wafer.ConfigError, match=message):
-        read_spec(base(**more))
+        read_spec(base(**more)).points()
 
 
 @pytest.mark.parametrize(

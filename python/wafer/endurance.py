@@ -127,13 +127,13 @@ class Drive:
         Parameters
         ----------
         waf
-            Write amplification factor, at least 1.
+            Write amplification factor, above 0; a write buffer can make it less than 1.
         host_bytes_per_day
             Bytes that the host writes a day.
 
         Raises
         ------
         ConfigError
-            The WAF is below 1, or nothing is written.
+            The WAF is not above 0, or nothing is written.
         """
         return Life(*_wafer.life(self, waf, host_bytes_per_day))

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from wafer import _toml, _wafer, traces
 from wafer._arguments import file, instance, of_a_dict, several
-from wafer._errors import WorkloadError
+from wafer._errors import ConfigError, WorkloadError
 from wafer.traces import DEALLOCATE, NO_PLACEMENT, READ, WRITE
 
 __all__ = [
@@ -211,7 +211,8 @@ def tenants(*tables: Mapping[str, Any], folder: str | os.PathLike[str] = ".") ->
     Parameters
     ----------
     *tables
-        One table an application.
+        One table an application. ``workload`` in it is a dict, or a workload of :func:`wafer.fio`,
+        :func:`wafer.model`, :func:`wafer.trace` or :func:`wafer.workload`.
     folder
         Folder from which relative paths start.
 
@@ -223,15 +224,30 @@ def tenants(*tables: Mapping[str, Any], folder: str | os.PathLike[str] = ".") ->
     Examples
     --------
     >>> import wafer
-    >>> models = {"db": "aerospike", "log": "jesd219a"}
-    >>> tables = [{"name": name, "workload": {"model": model}} for name, model in models.items()]
-    >>> wafer.tenants(*tables).kind
+    >>> db = {"name": "db", "workload": wafer.model("aerospike")}
+    >>> log = {"name": "log", "workload": {"model": "jesd219a"}}
+    >>> wafer.tenants(db, log).kind
     'tenants'
     """
     several("tenants", tables, Mapping)
-    text = _toml.document({"tenants": [dict(table) for table in tables]})
+    start = os.fspath(Path(folder).resolve())
+    made = []
+    for table in tables:
+        given = table.get("workload")
+        more = {"workload": _keys_of(given, start)} if isinstance(given, Workload) else {}
+        made.append({**table, **more})
     with of_a_dict("tenants", "workload"):
-        return _table(text, os.fspath(Path(folder).resolve()))
+        return _table(_toml.document({"tenants": made}), start)
+
+
+def _keys_of(workload: Workload, folder: str) -> dict[str, Any]:
+    """Returns a workload as the keys of a ``[workload]`` table whose paths start at the folder."""
+    kind, given = workload._again or ("", ())
+    if kind == "fio_text":
+        return {"fio_text": given[0]}
+    if kind == "table" and given[1] == folder and (table := _toml.loads(given[0]).get("workload")):
+        return dict(table)
+    raise ConfigError(f"tenants: {workload!r} cannot be part of a table; give its keys as a dict")
 
 
 def trace(path: str | os.PathLike[str], *, placement: Any = None, **parameters: Any) -> Workload:

@@ -82,12 +82,14 @@ fn placements(
             });
             continue;
         }
+        let mut seen: Vec<Vec<u16>> = Vec::new();
         for k in counts(most.min(points.len())) {
             let groups = group::k_means(&points, k, options.seed);
             let used = group::used(&groups);
-            if used < 2 {
+            if used < 2 || seen.contains(&groups) {
                 continue;
             }
+            seen.push(groups.clone());
             all.push(Candidate {
                 name: format!("{}, {used} groups", labels.what),
                 kind: SchemeKind::Streams,

@@ -59,13 +59,15 @@ use rayon::prelude::*;
 use simulate::{Outcome, Plan};
 use wafer_config::ResolvedDevice;
 use wafer_lab::source::Workload;
-use wafer_lab::{LabError, TraceSource};
+use wafer_lab::{LabError, TraceSource, refuse_if_short};
+use wafer_record::host::available_memory;
 use wafer_trace::{PlaceMap, Scan};
 
 /// Advises on the placement of a workload. `progress` is called with a description of each step.
 ///
 /// # Errors
-/// The workload cannot be read, the device cannot be made, nothing is written, or the caller cancels.
+/// The workload cannot be read, the device cannot be made or does not fit into memory, nothing is written, or the caller
+/// cancels.
 pub fn advise(
     device: &ResolvedDevice,
     workload: &Workload,
@@ -89,6 +91,10 @@ pub fn advise(
                 .to_owned(),
         );
     }
+    // Schemes are simulated beside each other.
+    let threads = rayon::current_num_threads() as u64;
+    let what = format!("advice on device {}", device.name);
+    refuse_if_short(what, threads * simulated.memory_bytes(), available_memory())?;
     let geometry = simulated.geometry.clone();
     // On a drive scaled to the trace the gaps between its pages are left out.
     let scaled = traces
@@ -171,7 +177,14 @@ pub fn advise(
         handles: options.handles,
         best: chosen.name.clone(),
         firmware,
-        groups: reports::groups(&chosen.scheme, &log, &lives, &geometry, chosen.handles),
+        groups: reports::groups(
+            &chosen.scheme,
+            &log,
+            &lives,
+            &geometry,
+            plan.learned,
+            chosen.handles,
+        ),
         streams: reports::streams(&chosen.scheme, &log, &geometry, plan.learned),
         histogram: lives.histogram(geometry.page_bytes),
         heat_map: lives.heat_map(&geometry),

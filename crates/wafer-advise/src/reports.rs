@@ -9,12 +9,13 @@ use super::log::{Log, pages};
 use super::placing::{Placer, Scheme};
 use super::streams;
 
-/// Returns the data of each handle.
+/// Returns the data of each handle in the first `learned` commands.
 pub(super) fn groups(
     scheme: &Scheme,
     log: &Log,
     lives: &Lives,
     geometry: &Geometry,
+    learned: usize,
     handles: usize,
 ) -> Vec<GroupReport> {
     let mut groups = vec![Life::default(); handles];
@@ -32,7 +33,7 @@ pub(super) fn groups(
             }
         }
         Scheme::Labels(number, of) => {
-            let stream = streams::lives(log, &log.labels[*number], geometry, log.commands.len());
+            let stream = streams::lives(log, &log.labels[*number], geometry, learned);
             for (life, group) in stream.iter().zip(of) {
                 groups[usize::from(*group)].add(life);
             }
@@ -41,7 +42,7 @@ pub(super) fn groups(
         Scheme::History(_) | Scheme::Oracle(..) => {
             let mut placer = Placer::new(scheme, log, geometry);
             let mut out = Vec::new();
-            for (at, command) in log.commands.iter().enumerate() {
+            for (at, command) in log.commands[..learned].iter().enumerate() {
                 out.clear();
                 placer.place(at, command, &mut out);
                 for piece in out.iter().filter(|c| c.op == Op::Write) {

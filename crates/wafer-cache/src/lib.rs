@@ -20,6 +20,8 @@ use wafer_record::{RecordError, write_file};
 
 const FORMAT: &str = "wafer.steady/1";
 const EXTENSION: &str = "steady";
+/// Digits of a name.
+const NAME: usize = 16;
 /// Bytes of the first line of a file that are believed.
 const MOST_HEAD: u64 = 16 << 20;
 /// Of zstd: the fastest, because maps compress little.
@@ -104,7 +106,8 @@ impl Cache {
         self.limit
     }
 
-    /// Returns the drives in the folder, the last used first. Files of others are passed over.
+    /// Returns the drives in the folder, the last used first. Files of others are passed over; a file with the name of a
+    /// drive that cannot be read is one, too.
     ///
     /// # Errors
     /// The folder cannot be read.
@@ -117,7 +120,7 @@ impl Cache {
         for file in folder {
             let path = file?.path();
             if path.extension().is_some_and(|extension| extension == EXTENSION)
-                && let Ok(entry) = entry(path)
+                && let Ok(entry) = entry(path.clone()).or_else(|_| unreadable(path))
             {
                 entries.push(entry);
             }
@@ -139,7 +142,7 @@ impl Cache {
     fn path(&self, key: &Value) -> PathBuf {
         let mut hasher = DefaultHasher::new();
         (self.program.to_string(), key.to_string()).hash(&mut hasher);
-        self.folder.join(format!("{:016x}.{EXTENSION}", hasher.finish()))
+        self.folder.join(format!("{:0NAME$x}.{EXTENSION}", hasher.finish()))
     }
 
     /// Removes drives that were not used for longest until the rest fits.
@@ -251,6 +254,26 @@ fn entry(path: PathBuf) -> io::Result<Entry> {
         workload: text("/workload/path"),
         precondition: text("/workload/precondition"),
         seed: head.key["seed"].as_u64().unwrap_or(0),
+        bytes: meta.len(),
+        used_unix_seconds: seconds(used).map_or(0, |d| d.as_secs()),
+    })
+}
+
+/// Returns the entry of a file that is damaged, or of another version.
+fn unreadable(path: PathBuf) -> io::Result<Entry> {
+    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    if name.len() != NAME || !name.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    let meta = fs::metadata(&path)?;
+    let used = meta.modified()?;
+    Ok(Entry {
+        path,
+        used,
+        device: "(unreadable)".to_owned(),
+        workload: String::new(),
+        precondition: String::new(),
+        seed: 0,
         bytes: meta.len(),
         used_unix_seconds: seconds(used).map_or(0, |d| d.as_secs()),
     })

@@ -168,6 +168,13 @@ fn the_folder_is_limited_listed_and_cleared() {
     let said = String::from_utf8(wrong.stderr).unwrap();
     assert!(wrong.status.code() == Some(2) && said.contains("WAFER_CACHE_LIMIT"), "{said}");
 
+    // What cannot be read is one of them, and what is no drive stays.
+    let drive = folder.files()[0].clone();
+    std::fs::write(&drive, "damaged").unwrap();
+    let notes = drive.with_file_name("notes.steady");
+    std::fs::write(&notes, "mine").unwrap();
+    assert_eq!(list()["drives"][0]["device"], "(unreadable)");
     assert!(folder.wafer("cache clear", &[]).status.success());
+    std::fs::remove_file(&notes).unwrap();
     assert_eq!((folder.files().len(), list()["drives"].as_array().unwrap().len()), (0, 0));
 }

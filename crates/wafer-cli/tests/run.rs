@@ -141,6 +141,9 @@ fn a_run_ends_where_the_drive_becomes_read_only() {
         assert!(findings(&record).contains("The drive became read-only after"), "{device}");
         let last = record["timeline"]["host_bytes"].as_array().unwrap().last().unwrap().clone();
         assert_eq!(last, host, "{device}: the timeline ends where the run does");
+        // With the very command, however many samples are taken.
+        let few = ended(device, &[more, &["--samples", "7"]].concat(), "40x");
+        assert_eq!((&few["digest"], &few["summary"]["rejected"]), (&record["digest"], &0.into()));
         // As far as half of that, and the drive lives.
         let half = (host / 2).to_string() + "B";
         let lives = ended(device, more, &half);
@@ -157,6 +160,20 @@ fn a_run_ends_where_the_drive_becomes_read_only() {
             && message.contains("before the run begins, the drive is read-only"),
         "{message}"
     );
+}
+
+/// Its bytes are part of the host's, so the handles would not add up to them.
+#[test]
+fn a_handle_whose_writes_stay_in_the_buffer_is_in_the_record() {
+    let folder = tempfile::tempdir().unwrap();
+    let job = folder.path().join("small.fio");
+    std::fs::write(&job, "[w]\nrw=randwrite\nbs=4k\nsize=4m\ntime_based\nruntime=1d\n").unwrap();
+    let buffered = ["--set", "firmware.write_buffer=8MiB", "--volume", "64MiB", "--json", "-"];
+    let arguments = ["run", "--device", DEVICE, "--fio", job.to_str().unwrap()];
+    let record = record(&wafer(&[&arguments[..], &buffered].concat()));
+    assert_eq!(record["summary"]["media_bytes"], 0);
+    let host = &record["timeline"]["handles"]["0"]["host_bytes"];
+    assert_eq!(host.as_array().unwrap().last().unwrap(), &record["summary"]["host_bytes"]);
 }
 
 #[test]

@@ -2,7 +2,9 @@
 //! this keeps open.
 
 use crate::config::DeviceConfig;
-use crate::geometry::{Geometry, isolation, range, ru_count_key};
+use crate::geometry::{
+    Geometry, MOST_SHARE, count_of, isolation, least_share, range, ru_count_key,
+};
 use wafer_interface::InvalidKey;
 use wafer_interface::Isolation;
 use wafer_policies as policy;
@@ -71,6 +73,15 @@ impl Layout {
     /// Names the key of a choice that contradicts another, or of a size with which the device could run
     /// out of victims, with the smallest that works.
     pub fn resolve(config: &DeviceConfig, geometry: &Geometry) -> Result<Layout, InvalidKey> {
+        let layout = Layout::place(config, geometry)?;
+        match layout.missing(geometry, 0) {
+            0 => Ok(layout),
+            _ => Err(layout.too_few(config, geometry)),
+        }
+    }
+
+    /// As [`Self::resolve`], without a look at whether there are enough reclaim units.
+    fn place(config: &DeviceConfig, geometry: &Geometry) -> Result<Layout, InvalidKey> {
         let gc = &config.gc;
         let policy = policy::find(&gc.policy);
         let mut layout = Layout {
@@ -85,7 +96,6 @@ impl Layout {
             layout.fit_asked(geometry);
         }
         layout.fit_separation(geometry, gc.separation.is_some());
-        layout.check_spare(config, geometry, 0)?;
         Ok(layout)
     }
 
@@ -194,61 +204,84 @@ impl Layout {
 
     /// Returns how many reclaim units a device of one group can lose and still not run out of victims.
     pub(crate) fn may_retire(&self, geometry: &Geometry) -> u32 {
-        let needed = geometry.logical_pages / u64::from(geometry.pages_per_ru) + 1;
         // A device that changes its arrangement has one more open.
         let usable = usable(geometry, self.open_per_group(geometry) + 1);
-        usable.saturating_sub(needed) as u32
+        usable.saturating_sub(needed(geometry)) as u32
     }
 
-    /// Refuses a device that could run out of victims.
+    /// Returns how many reclaim units more it takes so that the device never runs out of victims, with `more` open in each
+    /// group.
     ///
     /// When GC is forced in a group at most `forced_free` of its reclaim units are free and at
     /// most `open_per_group` and `more` open. If the rest can hold more than all logical pages, one of them
     /// has a page that is not valid, so collecting it gains space: the device cannot get stuck.
-    pub(crate) fn check_spare(
-        &self,
-        config: &DeviceConfig,
-        geometry: &Geometry,
-        more: u32,
-    ) -> Result<(), InvalidKey> {
-        let needed =
-            u32::try_from(geometry.logical_pages / u64::from(geometry.pages_per_ru) + 1)
-                .map_err(|_| InvalidKey::new("reclaim_unit.size", "too small for the capacity"))?;
-        let open = self.open_per_group(geometry) + more;
-        let usable = |geometry: &Geometry| usable(geometry, open);
-        if usable(geometry) >= u64::from(needed) {
-            return Ok(());
-        }
-        let mut smallest = Geometry { ru_count: needed.max(geometry.ru_count), ..geometry.clone() };
-        while usable(&smallest) < u64::from(needed) {
-            let step = (u64::from(needed) - usable(&smallest)) as u32;
-            let most = 100 * (u64::from(needed) + 1000);
-            let next = smallest.ru_count.checked_add(step).filter(|n| u64::from(*n) <= most);
-            smallest.ru_count = next.ok_or_else(|| {
-                let message = format!("{} leaves no reclaim unit for data", config.gc.forced_free);
-                InvalidKey::new("gc.forced_free", message)
-            })?;
-        }
-        let (key, groups) = (ru_count_key(config), u32::from(geometry.groups));
-        let value = if key == "overprovisioning" {
-            let physical = u128::from(smallest.ru_count) * u128::from(config.reclaim_unit.size.0);
-            let exact = physical as f64 / config.capacity.0 as f64 - 1.0;
-            format!("{:.4}", (exact * 1e4).ceil() / 1e4)
-        } else {
-            smallest.ru_count.to_string()
+    pub(crate) fn missing(&self, geometry: &Geometry, more: u32) -> u64 {
+        needed(geometry).saturating_sub(usable(geometry, self.open_per_group(geometry) + more))
+    }
+
+    /// Returns the error of a device that could run out of victims.
+    fn too_few(&self, config: &DeviceConfig, geometry: &Geometry) -> InvalidKey {
+        let smallest = match smallest(config, geometry) {
+            Ok(smallest) => smallest,
+            Err(invalid) => return invalid,
         };
-        Err(InvalidKey::new(
-            key,
+        let groups = u32::from(geometry.groups);
+        InvalidKey::new(
+            ru_count_key(config),
             format!(
                 "{} reclaim units leave no victim for garbage collection: {} hold the capacity, \
-                 {} stay free and {} are open; the smallest value that works is {value}",
+                 {} stay free and {} are open; {smallest}",
                 geometry.ru_count,
-                needed - 1,
+                needed(geometry) - 1,
                 geometry.forced_free(geometry.group_range(0).len() as u32) * groups,
-                open * groups,
+                self.open_per_group(geometry) * groups,
             ),
-        ))
+        )
     }
+}
+
+/// Names the smallest number of reclaim units, or over-provisioning, with which a device never runs out of victims.
+fn smallest(config: &DeviceConfig, geometry: &Geometry) -> Result<String, InvalidKey> {
+    if u32::try_from(needed(geometry)).is_err() {
+        return Err(InvalidKey::new("reclaim_unit.size", "too small for the capacity"));
+    }
+    let by_share = ru_count_key(config) == "overprovisioning";
+    let most = 100 * (needed(geometry) + 1000);
+    let mut count = u64::from(geometry.ru_count);
+    // Ten-thousandths of over-provisioning.
+    let mut share = 0;
+    loop {
+        if by_share {
+            share = (least_share(config, count) * 1e4).ceil() as u64;
+            let with = |share: u64| count_of(config, share as f64 / 1e4);
+            // A share that is rounded, too, may be that of one less.
+            share += u64::from(with(share) < count);
+            count = with(share);
+        }
+        let ru_count = u32::try_from(count).ok().filter(|count| u64::from(*count) <= most);
+        let ru_count = ru_count.ok_or_else(|| {
+            let message = format!("{} leaves no reclaim unit for data", config.gc.forced_free);
+            InvalidKey::new("gc.forced_free", message)
+        })?;
+        let larger = Geometry { ru_count, ..geometry.clone() };
+        // With more spare reclaim units a policy may keep more of them open.
+        match Layout::place(config, &larger)?.missing(&larger, 0) {
+            0 => break,
+            missing => count += missing,
+        }
+    }
+    Ok(match (by_share, share as f64 / 1e4) {
+        (true, share) if share > MOST_SHARE => {
+            format!("over-provisioning of {share:.4} would be enough, and {MOST_SHARE} is the most")
+        }
+        (true, share) => format!("the smallest value that works is {share:.4}"),
+        (false, _) => format!("the smallest value that works is {count}"),
+    })
+}
+
+/// Returns the reclaim units that hold more than all logical pages.
+fn needed(geometry: &Geometry) -> u64 {
+    geometry.logical_pages / u64::from(geometry.pages_per_ru) + 1
 }
 
 /// Returns the reclaim units that can hold data when GC is forced, while so many are open in each group.

@@ -5,5 +5,6 @@ mod devices;
 mod firmware;
 mod fuzz;
 mod media;
+mod sizes;
 mod small;
 mod state;

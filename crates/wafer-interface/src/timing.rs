@@ -112,7 +112,7 @@ pub struct TimingConfig {
 
 /// A number, or one number for each type.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a number, or a list of numbers")]
 pub enum OneOrMany {
     /// The same for every type.
     One(f64),

@@ -55,6 +55,7 @@ pub use error::LabError;
 pub use experiment::{
     Checked, DEFAULT_SAMPLES, Experiment, Options, SAMPLES, schema as experiment_schema,
 };
+pub use memory::refuse_if_short;
 pub use precondition::PreconditionStream;
 pub use reference::{Comparison, ComparisonRow, Reference};
 pub use run::{Steps, run, run_with_policy};

@@ -2,12 +2,11 @@
 
 use crate::error::LabError;
 
-/// Refuses a run that needs more memory than there is.
-pub(crate) fn refuse_if_short(
-    what: String,
-    needed: u64,
-    available: Option<u64>,
-) -> Result<(), LabError> {
+/// Refuses what needs more bytes of memory than are available, as far as that is known. `what` begins the message.
+///
+/// # Errors
+/// It does not fit.
+pub fn refuse_if_short(what: String, needed: u64, available: Option<u64>) -> Result<(), LabError> {
     match available {
         Some(available) if needed > available => Err(LabError::Memory { what, needed, available }),
         _ => Ok(()),

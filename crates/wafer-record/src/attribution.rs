@@ -10,7 +10,7 @@ use wafer_interface::Observer;
 /// `handles`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AttributionRecord {
-    /// Handles that were written or whose data was moved.
+    /// Handles that were written, whose data was moved, or that own collected reclaim units.
     pub handles: Vec<String>,
     /// Host bytes of each handle.
     pub host_bytes: Vec<u64>,
@@ -53,7 +53,9 @@ impl AttributionRecord {
                 let tables = [&totals.relocated, &totals.demanded];
                 let moved = |t: &&Vec<Vec<u64>>| t.iter().any(|row| row[*h] > 0);
                 let caused = |t: &&Vec<Vec<u64>>| t[*h].iter().any(|pages| *pages > 0);
-                host[*h].host_bytes > 0 || tables.iter().any(|t| moved(t) || caused(t))
+                // A handle that nothing was written to may own reclaim units of relocated data.
+                let owned = totals.collected[*h].units > 0;
+                host[*h].host_bytes > 0 || owned || tables.iter().any(|t| moved(t) || caused(t))
             })
             .collect();
         let gc = host.len();

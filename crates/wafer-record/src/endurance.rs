@@ -163,10 +163,13 @@ impl Drive {
     /// Checks the values that a data sheet cannot have.
     ///
     /// # Errors
-    /// `rated_waf` is below 1, a rating or a time is not above 0, or another value is below 0.
+    /// The drive is empty, `rated_waf` is below 1, a rating or a time is not above 0, or another value is below 0.
     pub fn check(&self) -> Result<(), RecordError> {
         if self.rated_waf.is_nan() || self.rated_waf < 1.0 {
             return Err(RecordError::input("rated_waf", format!("{} is below 1", self.rated_waf)));
+        }
+        if self.bytes == 0 {
+            return Err(RecordError::input("capacity", "0 bytes"));
         }
         let rating = match self.rating {
             Rating::Dwpd(dwpd) => Some(("dwpd", dwpd)),
@@ -208,11 +211,12 @@ impl Drive {
     /// Returns the endurance under a workload with this WAF and host writes, bytes a day.
     ///
     /// # Errors
-    /// The drive does not pass [`Drive::check`], the WAF is below 1, or nothing is written.
+    /// The drive does not pass [`Drive::check`], the WAF is not above 0, or nothing is written.
     pub fn life(&self, waf: f64, host_bytes_per_day: f64) -> Result<Life, RecordError> {
         self.check()?;
-        if !(waf >= 1.0 && host_bytes_per_day > 0.0) {
-            let reason = "expected a WAF of at least 1 and more than 0 host bytes per day";
+        // A write buffer, which takes overwrites, makes a WAF below 1.
+        if !(waf > 0.0 && waf.is_finite() && host_bytes_per_day > 0.0) {
+            let reason = "expected a WAF above 0 and more than 0 host bytes per day";
             return Err(RecordError::input("life", reason));
         }
         let capacity = self.bytes as f64;
@@ -275,7 +279,11 @@ mod tests {
     #[test]
     fn impossible_values_are_errors() {
         let drive = Drive::new(BYTES, Rating::Dwpd(1.0));
-        assert!(drive.life(0.5, 1.0).is_err());
+        assert!(drive.life(0.0, 1.0).is_err() && drive.life(f64::NAN, 1.0).is_err());
+        let half = drive.life(0.5, 1.0).unwrap();
+        assert_eq!(half.years, 2.0 * drive.life(1.0, 1.0).unwrap().years);
+        let empty = Drive { bytes: 0, ..drive };
+        assert_eq!(empty.check().unwrap_err().to_string(), "capacity: 0 bytes");
         assert!(drive.life(2.0, 0.0).is_err());
         let wrong = Drive { rated_waf: 0.5, ..drive };
         assert_eq!(wrong.check().unwrap_err().to_string(), "rated_waf: 0.5 is below 1");

@@ -188,8 +188,10 @@ impl Recorder {
             let c = 2 + 2 * i;
             (key, Series { host_bytes: column(c), media_bytes: column(c + 1) })
         });
+        // By hosts, though all of it may be in a write buffer, or by garbage collection.
         let written = |(key, s): &(HandleKey, Series)| {
-            *key == HandleKey::Gc || s.media_bytes.last().is_some_and(|bytes| *bytes > 0)
+            let any = |bytes: &[u64]| bytes.last().is_some_and(|bytes| *bytes > 0);
+            *key == HandleKey::Gc || any(&s.host_bytes) || any(&s.media_bytes)
         };
         Timeline {
             host_bytes: column(0),

@@ -6,6 +6,7 @@ import copy
 import hashlib
 import itertools
 import json
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -53,12 +54,20 @@ class Spec:
     folder: Path
 
     def points(self) -> list[Point]:
-        """Returns all points, each once, in the order of the axes; the last varies fastest."""
+        """Returns all points, each once, in the order of the axes; the last varies fastest.
+
+        Raises :class:`ConfigError` if two points differ only in a label.
+        """
         found: dict[str, Point] = {}
         for parts in itertools.product(*self.axes):
             values = {key: value for part in parts for key, value in part.items()}
             point = Point(_resolve(self.base, values, self.folder), values)
-            found.setdefault(point.id, point)
+            same = found.setdefault(point.id, point)
+            labels = [key for key in values if key.startswith(_LABEL) and same.values.get(key) != values[key]]
+            if labels:
+                raise ConfigError(
+                    f"{self.name}: {labels[0]}: two points differ in nothing else, so they are one run"
+                )
         return list(found.values())
 
 
@@ -199,9 +208,15 @@ def _scaled(
         low, high = float(what["low"]), float(what["high"])
         if not low < high or (what.get("log") and low <= 0):
             raise ConfigError(f"{place}: {kind}.{key}: low must be below high, and above 0 with log")
-        number = low * (high / low) ** u if what.get("log") else low + (high - low) * u
+        whole = bool(what.get("integer"))
+        if whole and math.ceil(low) > math.floor(high):
+            raise ConfigError(f"{place}: {kind}.{key}: no whole number lies between low and high")
+        # Every whole number has the same share of the range, the ends too.
+        end = math.floor(high) + 1 if whole else high
+        start = math.ceil(low) if whole else low
+        number = start * (end / start) ** u if what.get("log") else start + (end - start) * u
         # Six digits are more than any parameter needs, and print.
-        return round(number) if what.get("integer") else float(f"{number:.6g}")
+        return min(math.floor(number), end - 1) if whole else float(f"{number:.6g}")
 
     return [{key: value(key, what, u) for (key, what), u in zip(ranges.items(), row)} for row in unit]
 

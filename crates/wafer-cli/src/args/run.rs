@@ -64,8 +64,8 @@ pub(crate) struct RunArgs {
     pub(crate) pace_from: Option<PathBuf>,
 
     /// State of the device before the counters start: fresh, sequential, random:N (N logical capacities
-    /// of random page writes), sequential+random:N, or steady (the workload itself, without a clock, until its
-    /// WAF changes by less than 1 %). Default: fresh.
+    /// of random page writes), load (applications load their data), several of them joined by +, or steady (the
+    /// workload itself, without a clock, until its WAF changes by less than 1 %). Default: fresh.
     #[arg(long, value_name = "STATE")]
     pub(crate) precondition: Option<Precondition>,
 

@@ -61,7 +61,7 @@ pub(crate) fn arrangements(config: &DeviceConfig, geometry: &Geometry) -> Vec<Ar
         }
         let config = DeviceConfig { gc: gc.clone(), ..config.clone() };
         let layout = Layout::resolve(&config, geometry);
-        let works = layout.ok().filter(|layout| layout.check_spare(&config, geometry, 1).is_ok());
+        let works = layout.ok().filter(|layout| layout.missing(geometry, 1) == 0);
         match works {
             Some(layout) => {
                 let arrangement = Arrangement { gc, layout };

@@ -119,7 +119,7 @@ impl Tuner {
         let (scaled, sample) = scaled(config, geometry);
         let mut arrangements = arrangement::arrangements(config, geometry);
         let Ok(small) = Geometry::resolve(&scaled) else { return Ok(None) };
-        let fits = |of: &Arrangement| of.layout.check_spare(&scaled, &small, 1).is_ok();
+        let fits = |of: &Arrangement| of.layout.missing(&small, 1) == 0;
         if !arrangements.first().is_some_and(fits) {
             return Ok(None);
         }

@@ -44,7 +44,8 @@ pub(super) struct ExperimentFile {
     pub(super) samples: Option<usize>,
     /// State of the device before the counters start: `"fresh"`, `"sequential"` (one sequential fill),
     /// `"random:N"` (N logical capacities of single-page writes at independent uniform addresses),
-    /// `"load"` (applications load their data), or several of them in this order, joined by `+`.
+    /// `"load"` (applications load their data), or several of them in this order, joined by `+`; or `"steady"` (the
+    /// workload itself, without a clock, until its WAF changes by less than 1 %).
     #[schemars(with = "Option<String>", extend("default" = "fresh"))]
     pub(super) precondition: Option<Precondition>,
     /// Whether to record whose invalidations cause relocations of whose data, for `wafer explain`. It

@@ -17,6 +17,8 @@ use crate::error::LabError;
 
 /// Number of commands requested from the stream at once.
 pub(super) const BATCH: usize = 4096;
+/// How many commands ahead memory is asked for what one of them needs, where they are applied one by one.
+const AHEAD: usize = 16;
 /// Number of commands without a write after which a run stops with an error.
 const MOST_WITHOUT_WRITE: u64 = 1 << 30;
 
@@ -166,7 +168,7 @@ fn apply(
     loop {
         let due = recorder.as_ref().map_or(u64::MAX, |r| r.next()).min(limit);
         let Some(last) = crossing(&batch[rest..], due - host) else {
-            device.apply(&batch[rest..]);
+            apply_all(device, &batch[rest..]);
             return device.counters().host_bytes;
         };
         let last = rest + last;
@@ -174,7 +176,7 @@ fn apply(
         if over > limit {
             batch[last].blocks -= ((over - limit) / LBA_BYTES) as u32;
         }
-        device.apply(&batch[rest..=last]);
+        apply_all(device, &batch[rest..=last]);
         host = device.counters().host_bytes;
         if device.check_writable().is_err() {
             return host;
@@ -186,6 +188,22 @@ fn apply(
         }
         if host >= limit {
             return host;
+        }
+    }
+}
+
+/// Applies commands, up to the one with which the device becomes read-only: a run ends there, however its commands are
+/// batched.
+fn apply_all(device: &mut Device<impl Observer>, commands: &[Command]) {
+    if device.spare_percent().is_none() {
+        return device.apply(commands);
+    }
+    for (at, command) in commands.iter().enumerate() {
+        commands.get(at + 2 * AHEAD).into_iter().for_each(|ahead| device.prefetch_map(ahead));
+        commands.get(at + AHEAD).into_iter().for_each(|ahead| device.prefetch_segments(ahead));
+        device.apply(std::slice::from_ref(command));
+        if device.check_writable().is_err() {
+            return;
         }
     }
 }

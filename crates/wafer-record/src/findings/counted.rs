@@ -136,6 +136,8 @@ fn streams(record: &Record, added: u64) -> Vec<Cause> {
     let mut causes = Vec::new();
     match written[..] {
         [] => {}
+        // What was not relocated was not mixed with anything.
+        [_] if record.summary.relocated_pages == Some(0) => {}
         [(handle, _)] => {
             let config = record.provenance.config.as_ref();
             let fdp = config.and_then(|c| c.get("fdp")?.as_bool()).unwrap_or(true);

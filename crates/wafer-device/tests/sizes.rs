@@ -1,0 +1,46 @@
+//! Sizes of devices that cannot be, and those that messages name instead.
+
+use serde_json::json;
+use wafer_device::DeviceConfig;
+
+const MIB: u64 = 1 << 20;
+
+fn config(policy: &str, groups: u16, capacity: u64, spare: f64) -> DeviceConfig {
+    let handles = if groups > 1 { 2 } else { 8 };
+    let config = json!({
+        "capacity": capacity * MIB, "handles": handles, "groups": groups, "overprovisioning": spare,
+        "reclaim_unit": { "size": MIB },
+        "gc": { "policy": policy, "forced_free": 0.1 },
+    });
+    serde_json::from_value(config).unwrap()
+}
+
+/// Policies that keep more reclaim units open where more are spare do so at the size that is named, too.
+#[test]
+fn the_size_that_a_message_names_works() {
+    let mut refused = 0;
+    for policy in ["greedy", "adaptive", "gittins", "look-ahead", "midas"] {
+        for groups in [1, 4] {
+            for capacity in [100, 128, 200, 511, 1000] {
+                let small = config(policy, groups, capacity, 0.01);
+                let Err(error) = small.resolve() else { continue };
+                refused += 1;
+                let named = error.message.rsplit(' ').next().unwrap();
+                let works =
+                    DeviceConfig { overprovisioning: Some(named.parse().unwrap()), ..small };
+                assert!(
+                    works.resolve().is_ok(),
+                    "{policy}, {groups}, {capacity}: {}",
+                    error.message
+                );
+            }
+        }
+    }
+    assert!(refused > 20, "{refused}");
+}
+
+#[test]
+fn no_more_than_the_most_over_provisioning_is_named() {
+    let error = config("greedy", 256, 64, 0.1).resolve().unwrap_err();
+    assert!(error.message.ends_with("would be enough, and 10 is the most"), "{}", error.message);
+}
