@@ -225,8 +225,8 @@ class DeviceKeys(TypedDict, total=False):
     timing_power_link_pj: float
     """Energy of a byte on the link, picojoules."""
     endurance_pe_cycles: int
-    """Program/erase cycles that the blocks are rated for, 1 to 1000000. Default: what one drive write a day
-    for five years takes.
+    """Program/erase cycles that the blocks are rated for, 1 to 1000000. A device without this table is rated
+    for one drive write a day over five years.
     """
     reclaim_unit: Mapping[str, Any]
     """Keys of the table ``reclaim_unit``."""

@@ -93,9 +93,11 @@ impl Load {
         let lbads = id.lbaf[usize::from(id.flbas & 0x0f)].lbads;
         let all = id.nsze.get();
         let blocks = self.bytes >> lbads;
-        let slots = (if self.span == 0 { all } else { self.span.min(all) }) / u64::from(blocks);
-        if blocks == 0 || slots == 0 {
-            return Err(HostError::Protocol("a namespace too small for the load".to_owned()));
+        let span = if self.span == 0 { all } else { self.span.min(all) };
+        let slots = span.checked_div(u64::from(blocks)).unwrap_or(0);
+        if slots == 0 {
+            let reason = "commands smaller than a logical block, or larger than the namespace";
+            return Err(HostError::Protocol(reason.to_owned()));
         }
         let mut queues = Vec::new();
         for qid in 1..=self.connections {

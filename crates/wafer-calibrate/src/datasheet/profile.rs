@@ -6,6 +6,7 @@ use serde::Serialize;
 use wafer_config::{ResolvedDevice, device_from_text};
 use wafer_interface::Bytes;
 use wafer_lab::LabError;
+use wafer_record::endurance::{Drive, Rating};
 
 use super::flash::{CELL_BITS, Flash, PLANE_PAGE};
 use super::spare::{PageTimes, Spare};
@@ -61,8 +62,6 @@ const ERASE_US: f64 = 2500.0;
 const FORCED_FREE: f64 = 0.004;
 /// Number of reclaim units to aim at, at least: closed forms hold from about 1,000 on.
 const UNITS: f64 = 800.0;
-/// Years over which drive writes per day count.
-const YEARS: f64 = 5.0;
 
 /// Returns the device of a data sheet that has been checked.
 pub(super) fn of(sheet: &Datasheet) -> Result<Profile, LabError> {
@@ -209,8 +208,9 @@ pub(super) fn of(sheet: &Datasheet) -> Result<Profile, LabError> {
         let why = format!("{watts} W with all dies programming");
         line("timing.power.die_w", number(die), Inferred, why);
     }
-    let life_bytes = sheet.dwpd.map(|dwpd| dwpd * capacity as f64 * 365.25 * YEARS);
-    let profile = Profile {
+    let rated = sheet.dwpd.map(|dwpd| Drive::new(capacity, Rating::Dwpd(dwpd)));
+    let life_bytes = rated.map(|drive| drive.media_bytes() / drive.rated_waf);
+    let mut profile = Profile {
         datasheet: sheet.clone(),
         waf: spare.waf,
         effective_overprovisioning: spare.op,
@@ -218,7 +218,20 @@ pub(super) fn of(sheet: &Datasheet) -> Result<Profile, LabError> {
         life_bytes,
         lines,
     };
-    profile.device()?;
+    let geometry = profile.device()?.geometry;
+    if let Some(rated) = rated {
+        let flash =
+            geometry.page_bytes * u64::from(geometry.pages_per_ru) * u64::from(geometry.ru_count);
+        let cycles = (rated.media_bytes() / flash as f64).round().max(1.0);
+        let (years, waf) = (rated.warranty_years, rated.rated_waf);
+        profile.lines.push(Line {
+            key: "endurance.pe_cycles".to_owned(),
+            value: (cycles as u64).to_string(),
+            basis: Inferred,
+            why: format!("these drive writes over {years} years at a WAF of {waf}"),
+        });
+        profile.device()?;
+    }
     Ok(profile)
 }
 
@@ -242,11 +255,8 @@ impl Profile {
             sheet.rand_write
         );
         if let (Some(dwpd), Some(bytes)) = (sheet.dwpd, self.life_bytes) {
-            let _ = writeln!(
-                out,
-                "# Endurance: {dwpd} drive writes per day, {:.0} TB in {YEARS} years. No key depends on it.",
-                bytes / 1e12
-            );
+            let _ =
+                writeln!(out, "# Endurance: {dwpd} drive writes per day, {:.0} TB.", bytes / 1e12);
         }
         out.push_str(
             "# Given: by the data sheet. Inferred: follows from it. Assumed: usual, with its source or range.\n",

@@ -69,7 +69,7 @@ pub(crate) struct DatasheetArgs {
     #[arg(long, value_name = "US", value_parser = positive)]
     pub(crate) write_latency: Option<f64>,
 
-    /// Drive writes per day: a comment in the file.
+    /// Drive writes per day over five years: the P/E cycles of the blocks follow.
     #[arg(long, value_name = "D", value_parser = positive)]
     pub(crate) dwpd: Option<f64>,
 

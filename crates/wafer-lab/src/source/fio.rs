@@ -86,13 +86,11 @@ impl Source for FioSource {
     }
 
     fn jobs(&self, target: &SourceTarget<'_>) -> Result<Vec<JobRecord>, LabError> {
-        let mut jobs = self.resolved(target)?.jobs;
-        fio_jobs::distinguish(&mut jobs);
-        Ok(fio_jobs::records(&jobs, target.device))
+        Ok(fio_jobs::records(&self.resolved(target)?.jobs, target.device))
     }
 
     fn build(&self, target: &SourceTarget<'_>) -> Result<Built, LabError> {
-        let mut jobs = self.resolved(target)?;
+        let jobs = self.resolved(target)?;
         let refused = |error| refused(target, error);
         let options = MixerOptions {
             seed: target.seed,
@@ -104,7 +102,6 @@ impl Source for FioSource {
         let ignored = ignored(&jobs);
         if target.timed {
             target.refuse_pace("with a clock the shares of the jobs follow from the drive")?;
-            fio_jobs::distinguish(&mut jobs.jobs);
             let job = |job: &JobSpec| TimedJob {
                 name: job.name.clone(),
                 ramp: (job.ramp_time * 1e9).round() as u64,

@@ -1,7 +1,6 @@
 //! The jobs of a fio file as a record keeps them.
 
-use std::collections::{BTreeMap, HashSet};
-use std::iter;
+use std::collections::BTreeMap;
 
 use wafer_fio::job::{
     BlockSize, Direction, JobSpec, Order, PlacementRule, READ, RateProcess, TRIM, WRITE,
@@ -10,24 +9,6 @@ use wafer_interface::Bytes;
 use wafer_record::record::JobRecord;
 
 use wafer_config::ResolvedDevice;
-
-/// Numbers the names of sections that have one of an earlier section, `a`, `a (2)`: in fio, too, each has its results.
-pub(super) fn distinguish(jobs: &mut [JobSpec]) {
-    let mut names = HashSet::new();
-    let mut at = 0;
-    while at < jobs.len() {
-        let clones = jobs[at + 1..].iter().take_while(|job| job.instance > 0).count();
-        let own = &jobs[at].name;
-        let numbered = (2u32..).map(|number| format!("{own} ({number})"));
-        let mut free = iter::once(own.clone()).chain(numbered).filter(|name| !names.contains(name));
-        let name = free.next().expect("numbers do not end");
-        for job in &mut jobs[at..=at + clones] {
-            job.name.clone_from(&name);
-        }
-        names.insert(name);
-        at += 1 + clones;
-    }
-}
 
 /// Returns the jobs on a device, the clones of `numjobs` counted together.
 pub(super) fn records(jobs: &[JobSpec], device: &ResolvedDevice) -> Vec<JobRecord> {

@@ -277,20 +277,6 @@ fn a_job_lasts_for_its_runtime_although_its_last_command_completes_before() {
     assert_eq!((tenants.seconds, lasted), (1.2, [1.0, 1.2]));
 }
 
-#[test]
-fn sections_of_one_name_have_results_of_their_own() {
-    let job = |rate: u32| {
-        format!("[a]\nrw=randwrite\nbs=4k\nsize=100%\nnumjobs=2\nrate_iops={rate}\nruntime=1s\n")
-    };
-    let record = run(&format!("{}{}", job(10), job(20)), &Options::default());
-    let time = record.time.as_ref().unwrap();
-    let counts = ["a", "a (2)"].map(|job| time.jobs[job].write.as_ref().unwrap().count);
-    assert_eq!((time.jobs.len(), counts), (2, [20, 40]));
-    let fio = wafer_record::fio_json(&record).unwrap();
-    let rates = [0, 1].map(|job| fio["jobs"][job]["job options"]["rate_iops"].as_str());
-    assert_eq!(rates, [Some("10,10,10"), Some("20,20,20")]);
-}
-
 /// What dies are still to do when a short run ends is not part of it.
 #[test]
 fn shares_of_dies_add_up_however_short_the_run_is() {
