@@ -517,7 +517,7 @@ def test_wrong_arguments_are_named_as_the_caller_knows_them(small, job):
         (wafer.fio_text, "text"),
         (wafer.model, "name"),
         (wafer.tenants, "tenants"),
-        (wafer.calibrate_timing, "device"),
+        (lambda value: wafer.calibrate_timing(value, "measured.csv"), "device"),
         (wafer.workload, "table"),
         (lambda value: wafer.run(small, job, progress=value), "progress"),
     ]:

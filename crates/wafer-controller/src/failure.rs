@@ -1,14 +1,9 @@
 //! Commands that fail: the status of the completion, and the entry of the error log.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use wafer_nvme::zerocopy::IntoBytes as _;
 use wafer_nvme::{Cqe, ErrorEntry, Location, Sqe, Status, StatusField};
 
 use super::{Controller, ERROR_ENTRIES};
-
-/// Failures of media so far.
-static FAILURES: AtomicU64 = AtomicU64::new(0);
 
 /// A command that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,11 +48,7 @@ impl From<Location> for Failure {
 impl Failure {
     /// Returns a failure of the medium of the data.
     pub fn medium(error: &std::io::Error, status: Status, lba: u64) -> Self {
-        // A host may go on for days: the 1st, 2nd, 4th, 8th ... is told.
-        let failures = 1 + FAILURES.fetch_add(1, Ordering::Relaxed);
-        if failures.is_power_of_two() {
-            tracing::error!(%error, failures, "the data of a namespace cannot be reached");
-        }
+        wafer_storage::tell_failure(error);
         let medium = status == Status::UNRECOVERED_READ_ERROR;
         Failure { lba, retry: true, medium, ..status.into() }
     }

@@ -149,6 +149,11 @@ impl Geometry {
         self.logical_pages * self.page_bytes
     }
 
+    /// Returns the bytes of all reclaim units.
+    pub fn flash_bytes(&self) -> u64 {
+        self.page_bytes * u64::from(self.pages_per_ru) * u64::from(self.ru_count)
+    }
+
     /// Returns the reclaim units of a group; groups are as equal as the count allows.
     pub fn group_range(&self, group: u16) -> Range<u32> {
         let at = |g: u16| (u64::from(self.ru_count) * u64::from(g) / u64::from(self.groups)) as u32;

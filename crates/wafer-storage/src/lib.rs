@@ -22,6 +22,7 @@ mod write_log;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::{fmt, io};
 
 pub use file::DataFile;
@@ -38,6 +39,17 @@ pub const ATOMIC: u64 = ATOMIC_BLOCKS as u64 * 4096;
 
 /// Logical blocks that a write changes as a whole, for everybody who reads them, and after a kill or a loss of power.
 pub const ATOMIC_BLOCKS: u16 = 16;
+
+/// Commands that failed because their data could not be reached.
+static FAILURES: AtomicU64 = AtomicU64::new(0);
+
+/// Logs that data could not be reached: the first time, and then the 2nd, 4th, 8th ..., since a host may go on for days.
+pub fn tell_failure(error: &io::Error) {
+    let failures = 1 + FAILURES.fetch_add(1, Ordering::Relaxed);
+    if failures.is_power_of_two() {
+        tracing::error!(%error, failures, "the data of a namespace cannot be reached");
+    }
+}
 
 /// The data of a drive.
 pub enum Backend {

@@ -220,9 +220,8 @@ pub(super) fn of(sheet: &Datasheet) -> Result<Profile, LabError> {
     };
     let geometry = profile.device()?.geometry;
     if let Some(rated) = rated {
-        let flash =
-            geometry.page_bytes * u64::from(geometry.pages_per_ru) * u64::from(geometry.ru_count);
-        let cycles = (rated.media_bytes() / flash as f64).round().max(1.0);
+        let flash = geometry.flash_bytes() as f64;
+        let cycles = (rated.media_bytes() / flash).round().max(1.0);
         let (years, waf) = (rated.warranty_years, rated.rated_waf);
         profile.lines.push(Line {
             key: "endurance.pe_cycles".to_owned(),

@@ -194,9 +194,8 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
     fn life(&self, record: &TimeRecord, pe_cycles: Option<u32>) -> Option<LifeRecord> {
         let (counters, geometry) = (self.device.counters(), self.device.geometry());
         let waf = counters.media_bytes as f64 / counters.host_bytes as f64;
-        let flash =
-            geometry.page_bytes * u64::from(geometry.pages_per_ru) * u64::from(geometry.ru_count);
-        let drive = endurance::Drive::of_device(geometry.logical_bytes(), flash, pe_cycles);
+        let (bytes, flash) = (geometry.logical_bytes(), geometry.flash_bytes());
+        let drive = endurance::Drive::of_device(bytes, flash, pe_cycles);
         let life = drive.life(waf, record.write.as_ref()?.bytes_per_second * 86_400.0).ok()?;
         Some(LifeRecord {
             rated_media_bytes: drive.media_bytes(),
