@@ -1,5 +1,6 @@
 //! Known streams with hidden labels: advice finds them, and costs no more than their labels.
 
+use std::collections::HashSet;
 use std::io::Write as _;
 use std::sync::atomic::AtomicBool;
 
@@ -126,6 +127,18 @@ fn streams_that_lie_among_each_other_are_placed_as_well_as_by_their_labels() {
     assert!(none > truth * 1.1, "the streams matter: {none:.3} without, {truth:.3} with labels");
     assert!(regions < truth * 1.05, "{regions:.3} by regions, {truth:.3} by labels");
     assert!(hidden.schemes.iter().any(|w| w.name == hidden.best && w.confidence >= 1.0));
+    // Each is listed once.
+    for advice in [&hidden, &labelled] {
+        let names: HashSet<&str> = advice.schemes.iter().map(|w| w.name.as_str()).collect();
+        assert_eq!(names.len(), advice.schemes.len());
+    }
+    // What streams write adds up to what their handles do.
+    assert!(!labelled.streams.is_empty(), "{}", labelled.best);
+    for group in &labelled.groups {
+        let own = labelled.streams.iter().filter(|stream| stream.handle == group.handle);
+        let share: f64 = own.map(|stream| stream.write_share).sum();
+        assert!((share - group.write_share).abs() < 1e-9, "{share}, {}", group.write_share);
+    }
 }
 
 #[test]

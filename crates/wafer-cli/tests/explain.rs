@@ -41,6 +41,34 @@ fn a_record_is_explained_in_words_and_numbers() {
     assert_eq!(json[0]["relocated_bytes"].as_u64().unwrap(), moved);
 }
 
+/// A handle that nobody wrote owns what is relocated of pages with several writers.
+#[test]
+fn what_is_collected_adds_up_to_what_is_relocated() {
+    let folder = tempfile::tempdir().unwrap();
+    let job = folder.path().join("parts.fio");
+    let text = "[w]\nrw=randrw\nbs=512\noffset=50%\nnorandommap=1\ntime_based\nruntime=1d\nfdp=1\nplids=2\n";
+    std::fs::write(&job, text).unwrap();
+    let mut arguments = vec!["run", "--device", "warp", "--volume", "1x", "--attribution"];
+    arguments.extend(["--json", "-", "--fio", job.to_str().unwrap()]);
+    for set in [
+        "capacity=32MiB",
+        "reclaim_unit.size=1MiB",
+        "overprovisioning=0.9",
+        "handles=4",
+        "isolation=persistently",
+        "gc.destination=writer",
+    ] {
+        arguments.extend(["--set", set]);
+    }
+    let record: Value = serde_json::from_slice(&wafer(&arguments).stdout).unwrap();
+    let attribution = &record["attribution"];
+    let collected = attribution["collected"].as_array().unwrap().iter();
+    let collected: u64 = collected.map(|of| of["relocated_bytes"].as_u64().unwrap()).sum();
+    let page = record["provenance"]["geometry"]["page_bytes"].as_u64().unwrap();
+    assert_eq!(collected, record["summary"]["relocated_pages"].as_u64().unwrap() * page);
+    assert_eq!(attribution["owners"].as_array().unwrap().len(), 2);
+}
+
 #[test]
 fn a_record_without_attribution_is_explained_from_its_counters() {
     let folder = tempfile::tempdir().unwrap();

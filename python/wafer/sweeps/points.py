@@ -56,7 +56,10 @@ class Spec:
     def points(self) -> list[Point]:
         """Returns all points, each once, in the order of the axes; the last varies fastest.
 
-        Raises :class:`ConfigError` if two points differ only in a label.
+        Raises
+        ------
+        ConfigError
+            Two points differ only in a label.
         """
         found: dict[str, Point] = {}
         for parts in itertools.product(*self.axes):

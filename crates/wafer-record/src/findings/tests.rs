@@ -245,6 +245,15 @@ fn added_writes_are_named_by_what_they_are() {
     assert_eq!(said(pages(56, 200)), "819 kB are pages of the map, 229 kB were relocated by GC.");
     let in_part = wafer_interface::Counters { host_pages: 512, rmw_pages: 300, ..pages(0, 0) };
     assert_eq!(said(in_part), "1.05 MB were added by read-modify-write.");
+    // One handle mixes data only if some of it was relocated.
+    let mixed = |relocated_pages: u64| {
+        let mut record = of_counters(pages(relocated_pages, 256 - relocated_pages), &[2 * MIB]);
+        let series = crate::Series { host_bytes: vec![MIB], media_bytes: vec![2 * MIB] };
+        record.timeline.handles.insert(crate::HandleKey::Handle(0), series);
+        let causes = super::counted::causes(&record);
+        causes.iter().any(|cause| matches!(cause, Cause::OneStream { .. }))
+    };
+    assert!(mixed(56) && !mixed(0));
 }
 
 #[test]
