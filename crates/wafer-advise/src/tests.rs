@@ -85,6 +85,20 @@ fn a_volume_is_written_to_the_byte() {
     }
 }
 
+#[test]
+fn a_drive_that_does_not_fit_into_memory_is_refused() {
+    let set = ["capacity=64TiB", "reclaim_unit.size=64GiB", "overprovisioning=0.3"];
+    let huge = load_device("warp", &set.map(str::to_owned)).unwrap();
+    let available = available_memory().unwrap_or(0);
+    assert!(available < huge.memory_bytes(), "a machine with so much memory needs a larger drive");
+    let text = "[b]\nrw=write\nbs=64k\nsize=100%\n".to_owned();
+    let workload = Workload::new(wafer_lab::FioSource { path: "b.fio".into(), text });
+    let options = AdviseOptions { fill: None, ..AdviseOptions::default() };
+    let never = AtomicBool::new(false);
+    let refused = advise(&huge, &workload, None, &options, &never, &|_| {});
+    assert!(matches!(refused, Err(LabError::Memory { .. })));
+}
+
 fn of_kind(advice: &Advice, kind: SchemeKind) -> f64 {
     advice.schemes.iter().filter(|w| w.kind == kind).map(|w| w.waf).fold(f64::INFINITY, f64::min)
 }

@@ -120,7 +120,7 @@ impl Cache {
         for file in folder {
             let path = file?.path();
             if path.extension().is_some_and(|extension| extension == EXTENSION)
-                && let Ok(entry) = entry(path.clone()).or_else(|_| unreadable(path))
+                && let Ok(entry) = entry(path)
             {
                 entries.push(entry);
             }
@@ -242,41 +242,32 @@ fn open(path: &Path) -> io::Result<(Head, BufReader<File>)> {
     Ok((head, file))
 }
 
+/// Returns the entry of a file: a drive, or what has the name of one and is damaged or of another version.
 fn entry(path: PathBuf) -> io::Result<Entry> {
-    let (head, file) = open(&path)?;
-    let meta = file.get_ref().metadata()?;
-    let text = |at: &str| head.key.pointer(at).and_then(Value::as_str).unwrap_or("").to_owned();
+    let key = match open(&path) {
+        Ok((head, _)) => Some(head.key),
+        Err(_) if has_name_of_a_drive(&path) => None,
+        Err(error) => return Err(error),
+    };
+    let meta = fs::metadata(&path)?;
     let used = meta.modified()?;
+    let at = |place: &str| key.as_ref().and_then(|key| key.pointer(place));
+    let text = |place: &str| at(place).and_then(Value::as_str).unwrap_or_default().to_owned();
     Ok(Entry {
         path,
         used,
-        device: text("/device"),
+        device: if key.is_some() { text("/device") } else { "(unreadable)".to_owned() },
         workload: text("/workload/path"),
         precondition: text("/workload/precondition"),
-        seed: head.key["seed"].as_u64().unwrap_or(0),
+        seed: at("/seed").and_then(Value::as_u64).unwrap_or(0),
         bytes: meta.len(),
         used_unix_seconds: seconds(used).map_or(0, |d| d.as_secs()),
     })
 }
 
-/// Returns the entry of a file that is damaged, or of another version.
-fn unreadable(path: PathBuf) -> io::Result<Entry> {
-    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    if name.len() != NAME || !name.bytes().all(|digit| digit.is_ascii_hexdigit()) {
-        return Err(io::ErrorKind::InvalidData.into());
-    }
-    let meta = fs::metadata(&path)?;
-    let used = meta.modified()?;
-    Ok(Entry {
-        path,
-        used,
-        device: "(unreadable)".to_owned(),
-        workload: String::new(),
-        precondition: String::new(),
-        seed: 0,
-        bytes: meta.len(),
-        used_unix_seconds: seconds(used).map_or(0, |d| d.as_secs()),
-    })
+fn has_name_of_a_drive(path: &Path) -> bool {
+    let name = path.file_stem().unwrap_or_default().to_string_lossy();
+    name.len() == NAME && name.bytes().all(|digit| digit.is_ascii_hexdigit())
 }
 
 /// Fails when more is written than a limit.

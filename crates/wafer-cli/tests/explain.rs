@@ -41,7 +41,7 @@ fn a_record_is_explained_in_words_and_numbers() {
     assert_eq!(json[0]["relocated_bytes"].as_u64().unwrap(), moved);
 }
 
-/// A handle that nobody wrote owns what is relocated of pages with several writers.
+/// Background GC moves data to handle 0 here, which nobody writes.
 #[test]
 fn what_is_collected_adds_up_to_what_is_relocated() {
     let folder = tempfile::tempdir().unwrap();

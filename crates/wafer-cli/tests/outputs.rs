@@ -148,6 +148,16 @@ fn streams_are_written_to_and_never_replaced() {
 }
 
 #[test]
+fn a_capture_to_stdout_is_that_of_a_file() {
+    let folder = Folder::new();
+    assert!(folder.wafer(&["trace", "convert", "t.blkparse", "t.wcap"]).status.success());
+    let before = folder.contents();
+    let printed = folder.wafer(&["trace", "convert", "t.blkparse", "-"]).stdout;
+    assert!(!printed.is_empty() && printed == fs::read(folder.path("t.wcap")).unwrap());
+    assert!(folder.contents() == before, "files changed");
+}
+
+#[test]
 fn a_killed_conversion_leaves_no_temporary_file() {
     let folder = Folder::new();
     let lines = (0..400_000).map(|at| format!("8,0 0 1 {at}.5 7 D W {} + 8 [a]\n", at * 8));

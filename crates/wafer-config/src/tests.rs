@@ -75,26 +75,18 @@ fn errors_name_the_line_or_the_flag() {
         layers(&SMALL.replace("count", "cuont"), &[]).unwrap_err().to_string(),
         "d.toml:4: reclaim_unit.cuont: unknown key; did you mean `reclaim_unit.count`?"
     );
-    assert_eq!(
-        layers(SMALL, &["capcity=1GiB"]).unwrap_err().to_string(),
-        "capcity: unknown key; did you mean `capacity`?"
-    );
-    assert_eq!(
-        layers(SMALL, &["gc.polcy=greedy"]).unwrap_err().to_string(),
-        "gc.polcy: unknown key; did you mean `gc.policy`?"
-    );
-    assert_eq!(
-        layers(SMALL, &["isolation=strictly"]).unwrap_err().to_string(),
-        "isolation: unknown value `strictly`; known: initially, persistently"
-    );
-    assert_eq!(
-        layers(SMALL, &["gc.destination=5"]).unwrap_err().to_string(),
-        "gc.destination: expected a text, found 5"
-    );
-    assert_eq!(
-        layers(SMALL, &["isolation=[]"]).unwrap_err().to_string(),
-        "isolation: expected a text, found []"
-    );
+    for (set, message) in [
+        ("capcity=1GiB", "capcity: unknown key; did you mean `capacity`?"),
+        ("gc.polcy=greedy", "gc.polcy: unknown key; did you mean `gc.policy`?"),
+        (
+            "isolation=strictly",
+            "isolation: unknown value `strictly`; known: initially, persistently",
+        ),
+        ("isolation=[]", "isolation: expected a text, found []"),
+        ("gc.destination=5", "gc.destination: expected a text, found 5"),
+    ] {
+        assert_eq!(layers(SMALL, &[set]).unwrap_err().to_string(), message);
+    }
     assert_eq!(
         layers(&SMALL.replace("1GiB", "1GB1"), &[]).unwrap_err().to_string(),
         "d.toml:1: capacity: `1GB1` is not a size; write a number with B, KiB, MiB, GiB, TiB \

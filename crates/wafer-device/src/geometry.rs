@@ -244,15 +244,15 @@ pub(crate) fn ru_count_key(config: &DeviceConfig) -> &'static str {
 }
 
 /// The most over-provisioning.
-pub(crate) const MOST_SHARE: f64 = 10.0;
+pub(crate) const MOST_OVERPROVISIONING: f64 = 10.0;
 
-/// Returns the reclaim units that over-provisioning makes.
-pub(crate) fn count_of(config: &DeviceConfig, op: f64) -> u64 {
+/// Returns the number of reclaim units with this over-provisioning.
+pub(crate) fn units_of(config: &DeviceConfig, op: f64) -> u64 {
     (config.capacity.0 as f64 * (1.0 + op) / config.reclaim_unit.size.0 as f64) as u64
 }
 
 /// Returns the over-provisioning of so many reclaim units.
-pub(crate) fn least_share(config: &DeviceConfig, count: u64) -> f64 {
+pub(crate) fn overprovisioning_of(config: &DeviceConfig, count: u64) -> f64 {
     count as f64 * config.reclaim_unit.size.0 as f64 / config.capacity.0 as f64 - 1.0
 }
 
@@ -264,10 +264,10 @@ fn ru_count(config: &DeviceConfig) -> Result<u32, InvalidKey> {
         (None, None) => return refused("missing: give this or reclaim_unit.count"),
         (Some(count), None) => count,
         (None, Some(op)) => {
-            InvalidKey::unless(op > 0.0 && op <= MOST_SHARE, key, || {
-                format!("{op} is not between 0 (exclusive) and {MOST_SHARE}")
+            InvalidKey::unless(op > 0.0 && op <= MOST_OVERPROVISIONING, key, || {
+                format!("{op} is not between 0 (exclusive) and {MOST_OVERPROVISIONING}")
             })?;
-            count_of(config, op)
+            units_of(config, op)
         }
     };
     // Reclaim unit and segment numbers share their 32 bits with one flag.

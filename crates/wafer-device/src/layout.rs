@@ -3,7 +3,7 @@
 
 use crate::config::DeviceConfig;
 use crate::geometry::{
-    Geometry, MOST_SHARE, count_of, isolation, least_share, range, ru_count_key,
+    Geometry, MOST_OVERPROVISIONING, isolation, overprovisioning_of, range, ru_count_key, units_of,
 };
 use wafer_interface::InvalidKey;
 use wafer_interface::Isolation;
@@ -245,18 +245,18 @@ fn smallest(config: &DeviceConfig, geometry: &Geometry) -> Result<String, Invali
     if u32::try_from(needed(geometry)).is_err() {
         return Err(InvalidKey::new("reclaim_unit.size", "too small for the capacity"));
     }
-    let by_share = ru_count_key(config) == "overprovisioning";
+    let by_op = ru_count_key(config) == "overprovisioning";
     let most = 100 * (needed(geometry) + 1000);
     let mut count = u64::from(geometry.ru_count);
-    // Ten-thousandths of over-provisioning.
-    let mut share = 0;
+    // Over-provisioning in ten-thousandths, as it is printed.
+    let mut op = 0;
     loop {
-        if by_share {
-            share = (least_share(config, count) * 1e4).ceil() as u64;
-            let with = |share: u64| count_of(config, share as f64 / 1e4);
-            // A share that is rounded, too, may be that of one less.
-            share += u64::from(with(share) < count);
-            count = with(share);
+        if by_op {
+            op = (overprovisioning_of(config, count) * 1e4).ceil() as u64;
+            let units = |op: u64| units_of(config, op as f64 / 1e4);
+            // Where nothing was rounded up, binary fractions may make one unit less of it.
+            op += u64::from(units(op) < count);
+            count = units(op);
         }
         let ru_count = u32::try_from(count).ok().filter(|count| u64::from(*count) <= most);
         let ru_count = ru_count.ok_or_else(|| {
@@ -270,11 +270,11 @@ fn smallest(config: &DeviceConfig, geometry: &Geometry) -> Result<String, Invali
             missing => count += missing,
         }
     }
-    Ok(match (by_share, share as f64 / 1e4) {
-        (true, share) if share > MOST_SHARE => {
-            format!("over-provisioning of {share:.4} would be enough, and {MOST_SHARE} is the most")
+    Ok(match (by_op, op as f64 / 1e4) {
+        (true, op) if op > MOST_OVERPROVISIONING => {
+            format!("it would take {op:.4}, and {MOST_OVERPROVISIONING} is the most")
         }
-        (true, share) => format!("the smallest value that works is {share:.4}"),
+        (true, op) => format!("the smallest value that works is {op:.4}"),
         (false, _) => format!("the smallest value that works is {count}"),
     })
 }

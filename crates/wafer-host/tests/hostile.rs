@@ -509,6 +509,9 @@ fn a_load_loses_nothing() {
     };
     let mut options = HostOptions::new(NQN, "load");
     options.queue.in_capsule = 16384;
+    let small = Load { bytes: 256, ..load.clone() };
+    let refused = small.run(target.address, &options, 1).map(|_| ()).unwrap_err();
+    assert!(refused.to_string().contains("smaller than a logical block"), "{refused}");
     let result = load.run(target.address, &options, 1).unwrap();
     assert_eq!((result.commands, result.failed), (120_000, 0));
     let snapshot = target.drive.counters();

@@ -154,8 +154,8 @@ def calibrate_timing(
     if (measured is None) == (not fio_json):
         raise ConfigError("measured: give a table, or results of fio as fio_json, and not both")
     start = file("device", device)
-    several_files = [fio_json] if isinstance(fio_json, (str, os.PathLike)) else fio_json
-    files = [file("fio_json", each) for each in several_files]
+    given = [fio_json] if isinstance(fio_json, (str, os.PathLike)) else fio_json
+    files = [file("fio_json", each) for each in given]
     table = None if measured is None else file("measured", measured)
     other = None if predict is None else file("predict", predict)
     bar = Bar("calibrate", unit="runs") if progress is True else None

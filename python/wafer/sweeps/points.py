@@ -214,7 +214,7 @@ def _scaled(
         whole = bool(what.get("integer"))
         if whole and math.ceil(low) > math.floor(high):
             raise ConfigError(f"{place}: {kind}.{key}: no whole number lies between low and high")
-        # Every whole number has the same share of the range, the ends too.
+        # Each whole number stands for an interval of length 1, the ends too.
         end = math.floor(high) + 1 if whole else high
         start = math.ceil(low) if whole else low
         number = start * (end / start) ** u if what.get("log") else start + (end - start) * u

@@ -187,7 +187,7 @@ impl Queue {
             return StreamState::Ready;
         }
         self.at = 0;
-        // Whose time is up is told at the end of a call, and there may be several such ends in one.
+        // Jobs whose time is up stay until the caller is told of them.
         let ended = std::mem::take(&mut self.waiting.ended);
         self.waiting.clear();
         self.waiting.ended = ended;
