@@ -105,8 +105,14 @@ impl Rates {
             Some(Limit::Bytes(rate)) => (bytes, rate),
             Some(Limit::Commands(rate)) => (commands, rate),
         };
-        let time = u128::from(count) * u128::from(self.second) / u128::from(rate);
-        self.start.saturating_add(u64::try_from(time).unwrap_or(u64::MAX))
+        // Whole seconds first: the rest is nearly always small enough for a fast division.
+        let (whole, rest) = (count / rate, count % rate);
+        let rest = match rest.checked_mul(self.second) {
+            Some(rest) => rest / rate,
+            None => (u128::from(rest) * u128::from(self.second) / u128::from(rate)) as u64,
+        };
+        let time = whole.saturating_mul(self.second).saturating_add(rest);
+        self.start.saturating_add(time)
     }
 
     /// Counts a command.
@@ -134,5 +140,30 @@ impl Rates {
     /// Returns the seconds that a command of `mean` bytes takes at the lowest rate; 0 without rates.
     pub fn seconds(&self, mean: f64) -> f64 {
         self.limits.iter().flatten().map(|limit| limit.seconds(mean)).fold(0.0, f64::max)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_command_is_due_when_those_before_it_have_had_their_time(
+            bytes in 0..1u64 << 60, rate in prop_oneof![1..1u64 << 20, 1..u64::MAX], second in 1..1u64 << 50, start in 0..9u64,
+        ) {
+            let rates = Rates {
+                limits: [Some(Limit::Bytes(rate)), None, None],
+                start,
+                second,
+                issued: [(bytes, 1), (0, 0), (0, 0)],
+                process: None,
+                chooses: false,
+            };
+            let time = u128::from(start) + u128::from(bytes) * u128::from(second) / u128::from(rate);
+            prop_assert_eq!(rates.due(READ), u64::try_from(time).unwrap_or(u64::MAX));
+        }
     }
 }

@@ -18,8 +18,12 @@ pub struct Agenda<T, const FIFOS: usize> {
     first: Time,
     /// The FIFO that has it, the number of FIFOs for the calendar, or [`SEVERAL`].
     source: usize,
+    /// The greatest time for which something came after all that of a FIFO, so that the calendar has it.
+    strayed: Time,
 }
 
+/// Entries of a FIFO before which a new one goes at most; otherwise it goes to the calendar.
+const STEPS: usize = 16;
 /// More than one has an entry at the first time.
 const SEVERAL: usize = usize::MAX;
 
@@ -31,6 +35,7 @@ impl<T: Copy + Ord, const FIFOS: usize> Default for Agenda<T, FIFOS> {
             calendar: Calendar::default(),
             first: Time::MAX,
             source: SEVERAL,
+            strayed: 0,
         }
     }
 }
@@ -48,13 +53,18 @@ impl<T: Copy + Ord, const FIFOS: usize> Agenda<T, FIFOS> {
     /// Enters something that nearly always comes after all others of its FIFO.
     #[inline]
     pub fn push_in(&mut self, fifo: usize, time: Time, number: u64, entry: T) {
-        let entries = &mut self.fifos[fifo];
-        let comes_after = entries.back().is_none_or(|last| *last <= (time, number, entry));
-        if !comes_after || time == Time::MAX {
-            return self.push(time, number, entry);
+        let (new, entries) = ((time, number, entry), &mut self.fifos[fifo]);
+        if entries.back().is_none_or(|last| *last <= new) && time < Time::MAX {
+            entries.push_back(new);
+        } else {
+            let steps = entries.iter().rev().take(STEPS + 1).take_while(|it| **it > new).count();
+            if steps > STEPS || time == Time::MAX {
+                self.strayed = self.strayed.max(time);
+                return self.push(time, number, entry);
+            }
+            entries.insert(entries.len() - steps, new);
         }
         self.firsts[fifo] = self.firsts[fifo].min(time);
-        entries.push_back((time, number, entry));
         self.note(fifo, time);
     }
 
@@ -72,6 +82,12 @@ impl<T: Copy + Ord, const FIFOS: usize> Agenda<T, FIFOS> {
     #[inline]
     pub fn first(&self) -> Time {
         self.first
+    }
+
+    /// Returns whether nothing that was entered in the FIFOs from `from` on happens up to a time.
+    #[inline]
+    pub fn is_free(&self, from: usize, until: Time) -> bool {
+        self.strayed < self.first && self.firsts[from..].iter().all(|first| *first > until)
     }
 
     /// Removes what is first; returns its time, too.

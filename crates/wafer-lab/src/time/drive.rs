@@ -103,7 +103,11 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
             ru_count: geometry.ru_count,
             groups: geometry.groups,
         };
-        let media = Media::new(timing, shape)?;
+        let mut media = Media::new(timing, shape)?;
+        if jobs.is_empty() {
+            // Without jobs everything counts.
+            media.reset_counts(0);
+        }
         let mut first_pages = Vec::new();
         let mut pages = 0;
         for bytes in geometry.namespace_bytes() {
@@ -147,7 +151,7 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
         recorder: &mut Recorder,
         mut each: impl FnMut(&mut Drive<ATTRIBUTION, TIMED>) -> Result<(), LabError>,
     ) -> Result<(), LabError> {
-        self.pull()?;
+        self.pull(recorder)?;
         let mut events = 0u64;
         loop {
             let flying = self.flying.first();
@@ -166,9 +170,10 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
                 break;
             } else if flying == host {
                 self.now = self.now.max(host);
-                self.complete()?;
+                self.complete(recorder)?;
             } else {
-                self.submit(recorder);
+                let Some((time, slot)) = self.due.pop() else { break };
+                self.submit(time, slot, recorder);
             }
             events += 1;
             if events.is_multiple_of(1024) {
@@ -205,7 +210,7 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
     }
 
     /// Takes what the stream has.
-    fn pull(&mut self) -> Result<(), LabError> {
+    fn pull(&mut self, recorder: &mut Recorder) -> Result<(), LabError> {
         // After the volume completions are not told: the workload would wait for ever.
         self.ended |= self.is_over();
         while !self.ended {
@@ -222,7 +227,14 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
                     return Err(LabError::Run(reason.to_owned()));
                 }
                 let ticket = self.batch.tickets.get(at).copied().unwrap_or(0);
-                self.enqueue(self.batch.commands[at], time, ticket);
+                self.in_flight += 1;
+                self.number += 1;
+                let slot = self.commands.put(self.batch.commands[at], ticket);
+                if self.batch.len() == 1 && self.is_next(time) {
+                    self.submit(time, slot, recorder);
+                } else {
+                    self.due.push_in(usize::from(time > self.now), time, self.number, slot);
+                }
             }
             for (ticket, time) in &self.batch.ended {
                 self.statistics.ends(*ticket, *time);
@@ -261,16 +273,14 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
         self.device.counters().host_bytes >= self.limit || self.device.check_writable().is_err()
     }
 
-    fn enqueue(&mut self, command: Command, time: Time, ticket: u64) {
-        self.in_flight += 1;
-        self.number += 1;
-        let slot = self.commands.put(command, ticket);
-        self.due.push_in(usize::from(time > self.now), time, self.number, slot);
+    /// Returns whether nothing else happens up to a time.
+    fn is_next(&mut self, time: Time) -> bool {
+        time < self.due.first().min(self.flying.first())
+            && self.media.next_event().is_none_or(|next| time < next)
     }
 
-    /// Executes the next command in the device and hands its work to the media.
-    fn submit(&mut self, recorder: &mut Recorder) {
-        let Some((time, slot)) = self.due.pop() else { return };
+    /// Executes a command in the device and hands its work to the media.
+    fn submit(&mut self, time: Time, slot: u64, recorder: &mut Recorder) {
         let (mut command, ticket) = self.commands.get(slot);
         let host = self.device.counters().host_bytes;
         if self.is_over() {
@@ -318,7 +328,7 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
     }
 
     /// Tells the stream of a completion.
-    fn complete(&mut self) -> Result<(), LabError> {
+    fn complete(&mut self, recorder: &mut Recorder) -> Result<(), LabError> {
         let Some((time, slot)) = self.flying.pop() else { return Ok(()) };
         let (_, ticket) = self.commands.take(slot);
         self.in_flight -= 1;
@@ -327,6 +337,6 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
         if self.description.waits && !self.ended {
             self.stream.completed(&[Completion { ticket, time_ns: Some(time) }]);
         }
-        self.pull()
+        self.pull(recorder)
     }
 }

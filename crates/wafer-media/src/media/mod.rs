@@ -118,11 +118,14 @@ enum Event {
 const FIFOS: usize = 4;
 
 impl Event {
+    /// The first FIFO of what goes on to the dies.
+    const PACED: usize = 1;
+
     /// Returns the FIFO of an event of a request of a kind; none for those of many dies and channels.
     fn fifo(self, kind: Kind) -> Option<usize> {
         match self {
             Event::Submit => Some(0),
-            Event::Pace => Some(1),
+            Event::Pace => Some(Self::PACED),
             Event::Arrive => Some(2 + usize::from(kind == Kind::Write)),
             Event::Transfer { .. } | Event::Brought | Event::Send => None,
         }
@@ -199,6 +202,8 @@ pub struct Media {
     events: Agenda<(Event, u32), FIFOS>,
     flights: Vec<Flight>,
     free_flights: Vec<u32>,
+    /// How many of them wait for a part of the map.
+    mapping: u32,
     /// Writes that wait for room, and since when.
     parked: VecDeque<(u32, Time)>,
     /// Flushes that wait for programs.
@@ -222,6 +227,8 @@ pub struct Media {
     number: u64,
     draws: u64,
     counts: MediaCounts,
+    /// Whether counts were reset: work that is begun ahead of its time would count as work before it.
+    counts_begun: bool,
 }
 
 impl Media {
@@ -268,6 +275,7 @@ impl Media {
             events: Agenda::default(),
             flights: Vec::new(),
             free_flights: Vec::new(),
+            mapping: 0,
             parked: VecDeque::new(),
             flushes: Vec::new(),
             programs: 0,
@@ -287,6 +295,7 @@ impl Media {
             number: 0,
             draws: 0,
             counts: MediaCounts::default(),
+            counts_begun: false,
             shape,
         })
     }
@@ -304,6 +313,7 @@ impl Media {
     /// Begins to count anew at `now`, with the time that dies are still to work.
     pub fn reset_counts(&mut self, now: Time) {
         self.counts = MediaCounts { dies: self.dies.left(now), ..MediaCounts::default() };
+        self.counts_begun = true;
     }
 
     /// Returns the number of dies.
@@ -317,14 +327,19 @@ impl Media {
         // If a slot is free now and no earlier request waits or may have to, one is free at that time. Otherwise that is
         // only known then.
         if self.taken < self.command_slots && self.submitted == 0 && self.waiting.is_empty() {
-            return self.take(request.submitted, flight);
+            let (time, event) = self.take(request.submitted, flight);
+            if request.kind == Kind::Read && self.is_next_to_arrive(time) {
+                return self.read(time, flight);
+            }
+            return self.schedule(time, flight, event);
         }
         self.submitted += 1;
         self.schedule(request.submitted, flight, Event::Submit);
     }
 
-    /// Lets the controller take a request from its submission queue.
-    fn take(&mut self, now: Time, flight: u32) {
+    /// Lets the controller take a request from its submission queue. Returns when what happens to it next.
+    #[inline]
+    fn take(&mut self, now: Time, flight: u32) -> (Time, Event) {
         let Flight { request, parts, .. } = &mut self.flights[flight as usize];
         self.taken += 1;
         let (interval, overhead) = match request.kind {
@@ -341,8 +356,24 @@ impl Media {
             self.counts.link_bytes += request.bytes;
         }
         let held = self.times.host_cap.is_some() || self.times.credit.is_some();
-        let event = if request.kind == Kind::Write && held { Event::Pace } else { Event::Arrive };
+        (time, if request.kind == Kind::Write && held { Event::Pace } else { Event::Arrive })
+    }
+
+    /// As [`Self::take`], among other things that happen at the same time.
+    fn take_in_turn(&mut self, now: Time, flight: u32) {
+        let (time, event) = self.take(now, flight);
         self.schedule(time, flight, event);
+    }
+
+    /// Returns whether nothing reaches the dies until a command does that the controller has just taken, and hands over
+    /// then. What is submitted later comes later: the controller takes one after the other. Data on its way to the host does
+    /// not matter to the dies, but a part of the map on its way does: a read of data follows it.
+    #[inline]
+    fn is_next_to_arrive(&mut self, time: Time) -> bool {
+        self.counts_begun
+            && self.mapping == 0
+            && self.events.is_free(Event::PACED, time)
+            && self.next_release() > time
     }
 
     fn begin(&mut self, request: Request, work: &[MediaWork]) -> u32 {
@@ -445,7 +476,7 @@ impl Media {
             Event::Submit => {
                 self.submitted -= 1;
                 if self.taken < self.command_slots {
-                    self.take(now, flight);
+                    self.take_in_turn(now, flight);
                 } else {
                     self.waiting.push_back(flight);
                 }
@@ -467,6 +498,7 @@ impl Media {
                 }
                 if let Some(since) = flight_data.mapping.take() {
                     flight_data.parts.add(Part::Map, now - since);
+                    self.mapping -= 1;
                     self.read_data(now, flight);
                 } else {
                     // What is not told by the slowest read was the channel.
@@ -516,7 +548,7 @@ impl Media {
         self.free_flights.push(flight);
         self.taken -= 1;
         if let Some(next) = self.waiting.pop_front() {
-            self.take(now, next);
+            self.take_in_turn(now, next);
         }
     }
 

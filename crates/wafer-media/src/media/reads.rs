@@ -30,6 +30,7 @@ impl Media {
             return self.read_data(now, flight);
         }
         self.flights[flight as usize].mapping = Some(now);
+        self.mapping += 1;
         for _ in 0..reads {
             let die = self.any_die();
             self.draws += 1;
