@@ -191,6 +191,11 @@ pub fn resolve(
         layout,
         notices: Vec::new(),
     };
+    for (key, needed) in idle_keys(&device.config) {
+        if layers.is_overridden(key) {
+            device.notices.push(format!("{key} has no effect without {needed}"));
+        }
+    }
     let resized = layers.is_overridden("capacity") || layers.is_overridden("reclaim_unit.size");
     let kept = layers.has("reclaim_unit.count") && !layers.is_overridden("reclaim_unit.count");
     if resized && kept && is_respaced(&before, &device.geometry) {
@@ -202,6 +207,20 @@ pub fn resolve(
         ));
     }
     Ok(device)
+}
+
+/// Returns keys that a configuration leaves without effect, and what would give them one.
+fn idle_keys(config: &DeviceConfig) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let policy = config.gc.policy.as_str();
+    let keys = [
+        ("streams", "fdp = false", config.fdp),
+        ("gc.separate", "fdp = false", config.fdp),
+        ("handles", "fdp = true", !config.fdp),
+        ("groups", "fdp = true", !config.fdp),
+        ("gc.choices", "gc.policy = \"d-choices\"", policy != "d-choices"),
+        ("gc.window", "gc.policy = \"windowed-greedy\"", policy != "windowed-greedy"),
+    ];
+    keys.into_iter().filter(|(.., idle)| *idle).map(|(key, needed, _)| (key, needed))
 }
 
 /// Reports whether the over-provisioning differs by more than a tenth from what the layers had without overrides.

@@ -70,6 +70,18 @@ fn overrides_are_typed_and_dotted() {
 }
 
 #[test]
+fn overrides_without_effect_are_named() {
+    let set = ["streams=4", "gc.choices=3"];
+    let text = [
+        "streams has no effect without fdp = false",
+        "gc.choices has no effect without gc.policy = \"d-choices\"",
+    ];
+    assert_eq!(layers(SMALL, &set).unwrap().notices, text);
+    let set = ["streams=4", "gc.choices=3", "fdp=false", "gc.policy=d-choices", "groups=1"];
+    assert_eq!(layers(SMALL, &set).unwrap().notices, ["groups has no effect without fdp = true"]);
+}
+
+#[test]
 fn errors_name_the_line_or_the_flag() {
     assert_eq!(
         layers(&SMALL.replace("count", "cuont"), &[]).unwrap_err().to_string(),
