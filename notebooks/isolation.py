@@ -13,7 +13,7 @@ def _(mo):
 
         Initially isolated (II) handles share one open reclaim unit for relocated data; persistently
         isolated (PI) handles have one each. PI keeps streams apart even after GC, at the cost of spare space,
-        so it wins only above some over-provisioning. The workload is WARP's: a sequential log, random
+        so it can win only where there is enough of that. The workload is WARP's: a sequential log, random
         overwrites of it with 80/20 skew, and a small hot region.
         """
     )
@@ -96,7 +96,14 @@ def _(mo, sweep, wafer):
     at = {op: sweep.results(overprovisioning=op, isolation="initially") for op in (0.05, 0.14)}
     other = {op: sweep.results(overprovisioning=op, isolation="persistently") for op in at}
     lines = [f"- OP {100 * op:.0f} %: {wafer.stats.compare(at[op], other[op])}" for op in at]
-    mo.md("A is II, B is PI, compared seed by seed:\n\n" + "\n".join(lines))
+    least, most = ([sum(run.waf for run in of[op]) / len(of[op]) for of in (at, other)] for op in at)
+    assert least[1] > least[0] and most[1] - most[0] < (least[1] - least[0]) / 3
+    mo.md(
+        "A is II, B is PI, compared seed by seed:\n\n"
+        + "\n".join(lines)
+        + "\n\nWhere space is scarce, PI pays for the open reclaim unit of each handle. At 14 % that costs next to nothing, and what it "
+        "keeps apart gains as little: this workload gives no reason for PI."
+    )
     return
 
 

@@ -377,6 +377,10 @@ def test_a_measured_drive_has_no_geometry(small, job, tmp_path):
     assert "WAF" in unknown._repr_html_()
     assert np.isnan(unknown.timeline.volume).all()
     assert len(unknown.to_polars()) > 0
+    assert np.isnan(wafer.frame([unknown], "run")["volume"].to_numpy()).all()
+    drawn = unknown.plot()
+    assert drawn.get_xlabel() == "host bytes, GB"
+    assert drawn.lines[0].get_xdata()[-1] == pytest.approx(2 * small.logical_bytes / 1e9)
     assert unknown.waf_per("64MiB").mean() == pytest.approx(unknown.waf, rel=0.1)
     with pytest.raises(wafer.ConfigError, match="no geometry"):
         _ = unknown.geometry

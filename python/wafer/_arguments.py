@@ -47,7 +47,8 @@ def whole(name: str, value: Any, least: int = 0) -> int | None:
     except TypeError:
         number = -1
     if isinstance(value, bool) or not least <= number < 2**64:
-        raise ConfigError(f"{name}: expected a whole number from {least}, not {value!r}")
+        most = f" to {2**64 - 1}" if number >= 2**64 else ""
+        raise ConfigError(f"{name}: expected a whole number from {least}{most}, not {value!r}")
     return number
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -42,7 +43,7 @@ def frame(results: Result | Sequence[Result], by: str = "run", *, library: str =
     -------
     Any
         A ``polars.DataFrame`` or a ``pandas.DataFrame``. ``run`` is the label of :func:`wafer.labels`,
-        ``volume`` is in multiples of the logical capacity, bytes are bytes.
+        ``volume`` is in multiples of the logical capacity, NaN where that is not known; bytes are bytes.
 
     Raises
     ------
@@ -123,7 +124,7 @@ def _by_run(runs: Sequence[Result], names: Sequence[str]) -> dict[str, Any]:
         values = [config.get(key) for config in configs]
         if any(value != values[0] for value in values):
             table[key] = values
-    table["volume"] = [run.host_bytes / run.capacity for run in runs]
+    table["volume"] = [run.host_bytes / (run.capacity or math.nan) for run in runs]
     for key in _TOTALS:
         table[key] = [run.summary.get(key) for run in runs]
     table["digest"] = [run.record.get("digest") for run in runs]

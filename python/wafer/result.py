@@ -327,15 +327,15 @@ class Result:
         return frame
 
     def _repr_html_(self) -> str:
-        volume = self.timeline.volume
-        lines: list[_html.Line] = [("device", "currentColor", volume, self.timeline.waf)]
+        written, name_of_written = self.timeline._written
+        lines: list[_html.Line] = [("device", "currentColor", written, self.timeline.waf)]
         if len(self.handles) > 1:
             for key, handle in self.handles.items():
                 if handle.total_host_bytes == 0:
                     continue
                 # Gray can be read on the light and on the dark pages of notebooks.
                 name, colour = ("GC", "gray") if key == "gc" else (f"handle {key}", handle_colour(key))
-                lines.append((name, colour, volume, handle.cumulative_waf))
+                lines.append((name, colour, written, handle.cumulative_waf))
         rows = {
             "WAF": self.waf,
             "host": f"{self.host_bytes / 1e9:.4g} GB"
@@ -343,9 +343,8 @@ class Result:
             "media": f"{self.media_bytes / 1e9:.4g} GB",
             "seed": self.seed,
         }
-        return _html.page(
-            self.name, _html.table(rows), _html.chart(lines, "host bytes / capacity", "cumulative WAF")
-        )
+        chart = _html.chart(lines, name_of_written, "cumulative WAF")
+        return _html.page(self.name, _html.table(rows), chart)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (Result, (self._text,))

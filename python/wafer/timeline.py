@@ -91,6 +91,13 @@ class Timeline:
         return self.host_bytes / float(self.capacity or np.nan)
 
     @property
+    def _written(self) -> tuple[npt.NDArray[np.float64], str]:
+        """What curves are drawn over, and its name: the volume, or bytes where no capacity is known."""
+        if self.capacity:
+            return self.volume, "host bytes / logical capacity"
+        return self.host_bytes / 1e9, "host bytes, GB"
+
+    @property
     def waf(self) -> npt.NDArray[np.float64]:
         """Cumulative WAF at each point; 1 before the first write."""
         return _wafer.cumulative_waf(self.host_bytes, self.media_bytes)

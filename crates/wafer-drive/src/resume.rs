@@ -86,7 +86,7 @@ impl Drive {
                 true => "but its journal is damaged there: what it holds of later commands is lost",
             };
             notices.push(format!(
-                "the last server was killed; the device resumes from its last checkpoint and the {replayed} \
+                "the last server was killed or could not save; the device resumes from its last checkpoint and the {replayed} \
                  commands after it, {survives}"
             ));
         }

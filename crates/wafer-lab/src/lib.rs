@@ -37,6 +37,7 @@ mod experiment;
 mod memory;
 mod precondition;
 mod reference;
+mod remarks;
 mod run;
 mod seed;
 pub mod source;
@@ -58,6 +59,7 @@ pub use experiment::{
 pub use memory::refuse_if_short;
 pub use precondition::PreconditionStream;
 pub use reference::{Comparison, ComparisonRow, Reference};
+pub use remarks::{early_end, warnings};
 pub use run::{Steps, run, run_with_policy};
 pub use source::{CommandsSource, FioSource, Source, Workload, find_model, model_defaults, models};
 #[cfg(not(target_arch = "wasm32"))]

@@ -109,12 +109,18 @@ pub(crate) fn run(
     }
     for text in not_kept.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
         let text = CString::new(text).unwrap_or_default();
-        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 0)?;
+        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 2)?;
     }
     let record = outcome.map_err(|error| match error {
         LabError::Cancelled => raise(py, "Cancelled", "the run was cancelled"),
         error => of_lab(py, &error),
     })?;
+    if numbers.is_none() {
+        for text in wafer_lab::warnings(&record).into_iter().chain(wafer_lab::early_end(&record)) {
+            let text = CString::new(text).unwrap_or_default();
+            PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 2)?;
+        }
+    }
     let text = py.detach(|| match numbers {
         Some(numbers) => serde_json::to_string(&record.brief(numbers)),
         // The text of a result file of the command line.

@@ -21,9 +21,10 @@ const PERCENTILES: [f64; 17] = [
 pub fn fio_json(record: &Record) -> Option<Value> {
     let time = record.time.as_ref()?;
     let started = record.provenance.started.clone().unwrap_or_default();
-    let jobs = (0..).zip(&time.jobs).map(|(group, (name, job))| {
+    let jobs = time.jobs.iter().map(|(name, job)| {
         let mut specs = record.provenance.workload.iter().flat_map(|w| &w.jobs);
         let spec = specs.find(|spec| spec.name == *name);
+        let group = spec.map_or(0, |spec| spec.group);
         let mut value = self::job(name, group, job, spec.map(options));
         for (key, found) in latency_target(spec, &record.application) {
             value[key] = found;

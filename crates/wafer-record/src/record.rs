@@ -193,6 +193,9 @@ pub struct JobRecord {
     pub name: String,
     /// Number of clones (`numjobs`).
     pub count: u32,
+    /// fio's number of its group, from 0: `stonewall` and `new_group` begin another.
+    #[serde(default)]
+    pub group: u32,
     /// Direction and order, as fio's `rw` spells them.
     pub rw: String,
     /// Write block size, such as "4KiB", "4KiB-64KiB" or "4KiB/60:64KiB/40"; read block size of a job

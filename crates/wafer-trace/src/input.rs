@@ -130,8 +130,14 @@ fn capture_frames(mut bytes: Box<dyn Read + Send>) -> io::Result<Input> {
     if header.len() as u64 != u64::from(length) {
         return Err(invalid("a capture that ends within its header".to_owned()));
     }
-    let records = zstd::Decoder::new(bytes)?;
-    Ok(Input { bytes: Box::new(records), capture: Some(header) })
+    let mut first = Vec::new();
+    bytes.by_ref().take(1).read_to_end(&mut first)?;
+    // Without a command there is no frame.
+    let records: Box<dyn Read + Send> = match first.is_empty() {
+        true => Box::new(io::empty()),
+        false => Box::new(zstd::Decoder::new(Cursor::new(first).chain(bytes))?),
+    };
+    Ok(Input { bytes: records, capture: Some(header) })
 }
 
 #[cfg(test)]

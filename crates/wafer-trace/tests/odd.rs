@@ -245,6 +245,14 @@ fn files_that_are_something_else_are_named() {
     }
 }
 
+#[test]
+fn a_capture_without_a_command_is_read() {
+    let header = b"{}";
+    let capture = [b"WAFERCAP\x01\0\0\0\x02\0\0\0".as_slice(), header].concat();
+    let seen = seen_as(&capture, None).unwrap();
+    assert_eq!((seen.format, seen.requests.len(), seen.messages.len()), ("capture", 0, 0));
+}
+
 /// A write that was issued, as blktrace records it.
 fn issued(time: u64, sector: u64, big: bool) -> Vec<u8> {
     let mut out = Vec::new();

@@ -83,7 +83,8 @@ def plot_result(
     style.setdefault("color", DEVICE if handles else COLOURS[len(curves) % len(COLOURS)])
     timeline = result.timeline
     name = label or ("device" if handles else result.name)
-    ax.plot(timeline.volume, timeline.waf, label=name, **style)
+    written, name_of_written = timeline._written
+    ax.plot(written, timeline.waf, label=name, **style)
     plot_published(result, ax, color=style["color"])
     if handles:
         for key, handle in result.handles.items():
@@ -92,8 +93,9 @@ def plot_result(
                 continue
             name = "GC open RU" if key == "gc" else f"handle {key}"
             colour, dashes = handle_colour(key), (0, (3, 1.5)) if key == "gc" else "-"
-            ax.plot(timeline.volume, handle.cumulative_waf, label=name, color=colour, ls=dashes, lw=1)
+            ax.plot(written, handle.cumulative_waf, label=name, color=colour, ls=dashes, lw=1)
     label_axes(ax)
+    ax.set_xlabel(name_of_written)
     label_lines(ax)
     return ax
 

@@ -72,7 +72,7 @@ def plot_multiples(
         for other, run in enumerate(results):
             shown = other == number
             ax.plot(
-                run.timeline.volume,
+                run.timeline._written[0],
                 run.timeline.waf,
                 color=COLOURS[0] if shown else _OTHERS,
                 linewidth=1.6 if shown else 0.8,
@@ -80,6 +80,7 @@ def plot_multiples(
                 label=name if shown else "_",
             )
         label_axes(ax, "cumulative WAF" if number % columns == 0 else "")
+        ax.set_xlabel(results[number].timeline._written[1])
         if number + columns < len(results):
             ax.set_xlabel("")
         title(ax, name)

@@ -117,8 +117,8 @@ def read_spec(source: str | os.PathLike[str] | Mapping[str, Any], folder: Path |
     grid = _table(place, given, "grid")
     for key, values in grid.items():
         values = values.tolist() if hasattr(values, "tolist") else values
-        if not isinstance(values, (list, tuple)) or not values:
-            raise ConfigError(f"{place}: grid.{key}: expected a list of values")
+        if not isinstance(values, (list, tuple, range)) or not values:
+            raise ConfigError(f"{place}: grid.{key}: expected a list of at least one value")
         axes.append([{_key(key, base): _plain(value)} for value in values])
     for kind in ("random", "latin"):
         table = _table(place, given, kind)

@@ -71,9 +71,11 @@ pub(super) fn of(sheet: &Datasheet) -> Result<Profile, LabError> {
     let block = 48u64 << 20;
 
     // Times of a page do not depend on the number of dies, but for the planes of a read.
-    let read_us = match sheet.read_latency {
-        Some(us) if us < 1.4 * READ_US => round(0.65 * us, 1.0),
-        _ => READ_US,
+    let (read_us, cells) = match sheet.read_latency {
+        Some(us) if us < 1.4 * READ_US => {
+            (round(0.65 * us, 1.0), (Inferred, format!("0.65 of {us} µs for a read alone")))
+        }
+        _ => (READ_US, (Assumed, "TLC, 40 to 106 µs; PM9A3 (SSD-iq)".to_owned())),
     };
     let seq = sheet.seq_write.0 as f64;
     let times = |flash: &Flash| {
@@ -154,7 +156,7 @@ pub(super) fn of(sheet: &Datasheet) -> Result<Profile, LabError> {
             flash.die_rate(sheet) / 1e6
         ),
     );
-    line("timing.read_us", number(read_us), Assumed, "TLC, 40 to 106 µs; PM9A3 (SSD-iq)".into());
+    line("timing.read_us", number(read_us), cells.0, cells.1);
     line("timing.erase_us", number(ERASE_US), Assumed, "PM9A3 (SSD-iq); 2.5 to 10 ms".into());
     line("timing.block", size(blocks), Assumed, "as shipped profiles".into());
     line("timing.slice_us", "150.0".into(), Assumed, "128 on a PM9A3, 260 on a PE8110".into());
@@ -169,14 +171,22 @@ pub(super) fn of(sheet: &Datasheet) -> Result<Profile, LabError> {
     line("timing.link_write", size(link_write.0), Assumed, "the link as for reads".into());
 
     let transfer = PAGE / channel_rate as f64 * 1e6 + PAGE / sheet.seq_read.0 as f64 * 1e6;
+    let parts = read_us + transfer + 1e6 / sheet.rand_read;
     let (latency, basis, why) = match sheet.read_latency {
-        Some(us) => (us, Inferred, format!("{us} µs for a read alone, less read_us and transfer")),
+        Some(us) if us < parts => {
+            (us, Inferred, format!("{us} µs for a read alone are too few here: {parts:.1}"))
+        }
+        Some(us) => (
+            us,
+            Inferred,
+            format!("{us} µs for a read alone, less read_us, transfer and controller"),
+        ),
         None => {
             let why = format!("{READ_LATENCY_US} µs for a read alone; 58 to 89 on four drives");
             (READ_LATENCY_US, Assumed, why)
         }
     };
-    let overhead = round((latency - read_us - transfer).max(0.0), 100.0);
+    let overhead = round((latency - parts).max(0.0), 100.0);
     line("timing.read_overhead_us", number(overhead), basis, why);
     let transfer = PAGE / link_write.0 as f64 * 1e6;
     let (latency, basis, why) = match sheet.write_latency {

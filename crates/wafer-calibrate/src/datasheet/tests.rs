@@ -1,5 +1,6 @@
 use wafer_config::device_from_text;
 use wafer_lab::{Control, Experiment, FioSource, Options, Workload, run};
+use wafer_record::TimeRecord;
 
 use super::*;
 
@@ -29,8 +30,8 @@ fn sheets() -> Vec<(String, Datasheet)> {
     sheets
 }
 
-/// Writes per second, bytes, of a job on the device of a data sheet with reclaim units of 4 MiB.
-fn write_rate(profile: &Profile, job: &str, precondition: &str) -> f64 {
+/// What a job measures on the device of a data sheet with reclaim units of 4 MiB.
+fn measure(profile: &Profile, job: &str, precondition: &str) -> TimeRecord {
     let whole = profile.device().unwrap();
     let unit = whole.config.reclaim_unit.size.0;
     let capacity = whole.config.capacity.0 / (unit >> 22) / 4096 * 4096;
@@ -44,7 +45,12 @@ fn write_rate(profile: &Profile, job: &str, precondition: &str) -> f64 {
     };
     let experiment = Experiment::of(device, Workload::new(source), &options);
     let record = run(&experiment, Control::unattended()).unwrap();
-    record.time.unwrap().write.unwrap().bytes_per_second
+    record.time.unwrap()
+}
+
+/// Writes per second, bytes.
+fn write_rate(profile: &Profile, job: &str, precondition: &str) -> f64 {
+    measure(profile, job, precondition).write.unwrap().bytes_per_second
 }
 
 #[test]
@@ -87,14 +93,21 @@ fn every_line_has_its_reason_and_follows_from_the_rates() {
 
 #[test]
 fn given_latency_is_kept() {
-    for latency in [20.0, 55.0, 80.0, 200.0] {
+    let alone = "[r]\nrw=randread\nbs=4k\nnumber_ios=1000\n";
+    for (latency, rand_read) in [(20.0, 1e6), (55.0, 1e6), (80.0, 50_000.0), (200.0, 1e4)] {
         let (_, sheet) = sheets().remove(0);
-        let profile = Datasheet { read_latency: Some(latency), ..sheet }.profile().unwrap();
-        let timing = profile.device().unwrap().config.timing.unwrap();
-        let transfer = PAGE / 1200.0 + PAGE / 6500.0;
-        let alone = timing.read_overhead_us + timing.read_us.as_slice()[0] + transfer;
-        assert!((alone - latency).abs() < 0.1, "{latency}: {alone}");
+        let profile =
+            Datasheet { read_latency: Some(latency), rand_read, ..sheet }.profile().unwrap();
+        let read = measure(&profile, alone, "sequential").read.unwrap();
+        assert!((read.mean_us - latency).abs() < 0.1, "{latency}: {}", read.mean_us);
     }
+    let (_, sheet) = sheets().remove(0);
+    let profile = Datasheet { read_latency: Some(2.0), ..sheet }.profile().unwrap();
+    assert!(
+        profile.toml().contains("2 µs for a read alone are too few here"),
+        "{}",
+        profile.toml()
+    );
 }
 
 #[test]

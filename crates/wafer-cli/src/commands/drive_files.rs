@@ -37,3 +37,11 @@ pub(crate) fn usage(error: DriveError) -> LabError {
         other => LabError::config("drive", other.to_string()),
     }
 }
+
+/// Says that a capture takes the place of what the file has.
+pub(crate) fn tell_replaced(quiet: bool, capture: &Path) {
+    if capture.metadata().is_ok_and(|file| file.is_file() && file.len() > 0) {
+        let path = capture.display();
+        wafer_output::notice(quiet, &format!("{path}: a new capture replaces what the file had"));
+    }
+}

@@ -26,6 +26,7 @@ pub(crate) fn run(args: &MountArgs, quiet: bool) -> anyhow::Result<()> {
     let mut all = Outputs::default();
     drive_files::claim(&mut all, &args.device.device, &args.data, outputs)?;
     output::notices(quiet, &resolved.notices);
+    args.record.iter().for_each(|path| drive_files::tell_replaced(quiet, path));
     crate::log::to_stderr(quiet);
     cancel_on_ctrl_c()?;
     let options = MountOptions {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use wafer_lab::{Checked, Experiment, LabError, Reference};
 #[cfg(feature = "serve")]
 use wafer_record::Snapshot;
-use wafer_record::{Cause, Outputs, Record, RecordError, write_json};
+use wafer_record::{Outputs, Record, RecordError, write_json};
 
 #[cfg(feature = "serve")]
 use super::live;
@@ -67,17 +67,8 @@ pub(crate) fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
         }
     }
     for record in &records {
-        if record.summary.wear.is_some_and(|wear| wear.read_only) {
-            read_only(record);
-        } else if record.summary.host_bytes > 0 {
-            early_end(record, quiet);
-        } else if record.time.is_none() {
-            // No failure: fio, too, ends a job that only reads with 0.
-            let name = &record.name;
-            output::warning(&format!("{name}: nothing was written, so there is no WAF"));
-        }
-        unsteady(record);
-        rejected(record);
+        wafer_lab::warnings(record).iter().for_each(|text| output::warning(text));
+        output::notices(quiet, wafer_lab::early_end(record).iter());
     }
     if failures.is_empty() || (!records.is_empty() && !is_cancelled()) {
         target.all(&records)?;
@@ -142,44 +133,6 @@ fn notices(checked: &Checked) -> Vec<String> {
     }
     notices.extend(checked.experiment.unusual_end(checked.total_bytes));
     notices
-}
-
-/// Notes that a workload ended before the volume was reached.
-fn early_end(record: &Record, quiet: bool) {
-    let Some(volume) = record.provenance.workload.as_ref().and_then(|w| w.volume) else { return };
-    if record.summary.host_bytes < volume.bytes(record.logical_bytes()) {
-        let name = &record.name;
-        let reached = output::bytes(record.summary.host_bytes);
-        output::notice(quiet, &format!("{name}: the jobs ended after {reached}, before {volume}"));
-    }
-}
-
-/// Warns that the life of the drive ended before the run, even with --quiet.
-fn read_only(record: &Record) {
-    let (name, written) = (&record.name, output::bytes(record.summary.host_bytes));
-    output::warning(&format!(
-        "{name}: the drive became read-only after {written}; the run ends there"
-    ));
-}
-
-/// Warns that the precondition `steady` ended before WAF was, even with --quiet.
-fn unsteady(record: &Record) {
-    let Some(steady) = record.steady.as_ref().filter(|steady| !steady.reached) else { return };
-    let why = match steady.change {
-        Some(change) => format!("WAF still changed by {:.1} %", change.abs() * 100.0),
-        None => "the workload ended before".to_owned(),
-    };
-    let capacities = steady.capacities;
-    let name = &record.name;
-    output::warning(&format!("{name}: not steady after {capacities} capacities: {why}"));
-}
-
-/// Warns that most commands of a workload were rejected, even with --quiet.
-fn rejected(record: &Record) {
-    let findings = record.findings.iter().flatten();
-    for finding in findings.filter(|f| matches!(f.cause, Cause::MostlyRejected { .. })) {
-        output::warning(&format!("{}: {finding}", record.name));
-    }
 }
 
 /// Writes results as fio does: one run.

@@ -95,7 +95,7 @@ pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
     });
     // Last, because it overwrites existing captures.
     let page = page.and_then(|page| {
-        served.iter().try_for_each(record_to)?;
+        served.iter().try_for_each(|served| record_to(served, quiet))?;
         Ok(page)
     });
     let page = match page {
@@ -169,8 +169,9 @@ fn open(
 }
 
 /// Begins the capture of a subsystem, if it is to have one.
-fn record_to(Served { spec, subsystem, .. }: &Served) -> Result<(), LabError> {
+fn record_to(Served { spec, subsystem, .. }: &Served, quiet: bool) -> Result<(), LabError> {
     let Some(path) = &spec.record else { return Ok(()) };
+    drive_files::tell_replaced(quiet, path);
     subsystem.drive.record(path).map_err(|error| spec.error("record", drive_files::usage(error)))
 }
 

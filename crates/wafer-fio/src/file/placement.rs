@@ -153,7 +153,11 @@ pub(super) fn scheme(from: &Path, name: &str) -> Result<Vec<SchemeRange>, String
         }
         let range = scheme_line(line).ok_or_else(|| {
             let line = quote(line);
-            format!("{} line {}: {line} is not `start, end, index`", quote(name), index + 1)
+            format!(
+                "{} line {}: {line} is not `start, end, index` in bytes",
+                quote(name),
+                index + 1
+            )
         })?;
         ranges.push(range);
     }

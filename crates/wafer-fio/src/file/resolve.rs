@@ -57,7 +57,8 @@ pub(super) fn jobs(
 
     let (mut specs, mut group) = (Vec::new(), 0);
     for (job, phase) in all.iter().zip(phases) {
-        group += u32::from(job.settings.stonewall || job.settings.new_group);
+        let begins = job.settings.stonewall || job.settings.new_group;
+        group += u32::from(begins && !specs.is_empty());
         let together = job.settings.group_reporting;
         let steady = job.settings.steady.resolve(together);
         let steady_state = steady.map_err(|(option, why)| job.error(option, why))?;

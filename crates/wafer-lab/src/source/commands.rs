@@ -36,11 +36,11 @@ impl CommandsSource {
                 let count = namespaces.len();
                 return refused(at, format!("namespace {namespace}; the device has {count}"));
             };
-            let end = command.lba.checked_add(u64::from(command.blocks));
-            if end.is_none_or(|end| end > bytes / LBA_BYTES) {
-                let last = end.map_or(u64::MAX, |end| end.saturating_sub(1));
-                let most = (bytes / LBA_BYTES).saturating_sub(1);
-                return refused(at, format!("logical block {last}; the last one is {most}"));
+            // In bytes: the caller may count in another unit than blocks.
+            let first = u128::from(command.lba) * u128::from(LBA_BYTES);
+            let end = first + u128::from(command.blocks) * u128::from(LBA_BYTES);
+            if end > u128::from(*bytes) {
+                return refused(at, format!("it ends at byte {end}; the namespace has {bytes}"));
             }
         }
         Ok(())
@@ -190,10 +190,13 @@ mod tests {
             let commands = vec![Command::write(0, 8, Placement::NONE), command];
             experiment(commands, false, None).check().unwrap_err().to_string()
         };
-        assert_eq!(message(past), "arrays: command 1: logical block 32768; the last one is 32767");
+        assert_eq!(
+            message(past),
+            "arrays: command 1: it ends at byte 16777728; the namespace has 16777216"
+        );
         assert_eq!(
             message(Command { lba: u64::MAX, ..past }),
-            "arrays: command 1: logical block 18446744073709551615; the last one is 32767"
+            "arrays: command 1: it ends at byte 9444732965739290427904; the namespace has 16777216"
         );
         assert_eq!(
             message(past.on(wafer_interface::NsId(3))),

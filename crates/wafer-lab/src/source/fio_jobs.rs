@@ -43,6 +43,7 @@ fn record(job: &JobSpec, device: &ResolvedDevice) -> JobRecord {
     JobRecord {
         name: job.name.clone(),
         count: 1,
+        group: job.group,
         rw: rw(job),
         bs: block_size(&job.block_size[shown]),
         offset: job.offset,

@@ -37,7 +37,7 @@ fn scheme_files() {
     std::fs::write(dir.path().join("s"), "0, 1024, 0\n1024 4096 3\n").unwrap();
     assert_eq!(
         scheme(&job, "s"),
-        Err("`s` line 2: `1024 4096 3` is not `start, end, index`".into())
+        Err("`s` line 2: `1024 4096 3` is not `start, end, index` in bytes".into())
     );
     assert!(scheme(&job, "none").is_err());
 }

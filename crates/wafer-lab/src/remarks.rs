@@ -1,0 +1,40 @@
+//! What the reader of a record should know before its figures.
+
+use wafer_record::{Cause, Record, text};
+
+/// Returns why figures of a record mean something else than usual: the drive became read-only, nothing was written, it was
+/// not steady, or it rejected most commands.
+pub fn warnings(record: &Record) -> Vec<String> {
+    let (name, summary) = (&record.name, &record.summary);
+    let mut warnings = Vec::new();
+    if summary.wear.is_some_and(|wear| wear.read_only) {
+        let written = text::bytes(summary.host_bytes);
+        warnings.push(format!(
+            "{name}: the drive became read-only after {written}; the run ends there"
+        ));
+    } else if summary.host_bytes == 0 && record.time.is_none() {
+        // No failure: fio, too, ends a job that only reads with 0.
+        warnings.push(format!("{name}: nothing was written, so its WAF of 1 means nothing"));
+    }
+    if let Some(steady) = record.steady.as_ref().filter(|steady| !steady.reached) {
+        let why = match steady.change {
+            Some(change) => format!("WAF still changed by {:.1} %", change.abs() * 100.0),
+            None => "the workload ended before".to_owned(),
+        };
+        warnings.push(format!("{name}: not steady after {} capacities: {why}", steady.capacities));
+    }
+    let findings = record.findings.iter().flatten();
+    let rejected = findings.filter(|found| matches!(found.cause, Cause::MostlyRejected { .. }));
+    warnings.extend(rejected.map(|found| format!("{name}: {found}")));
+    warnings
+}
+
+/// Returns that the jobs ended before the volume that was asked for, if they did.
+pub fn early_end(record: &Record) -> Option<String> {
+    let volume = record.provenance.workload.as_ref()?.volume?;
+    let (written, is_read_only) =
+        (record.summary.host_bytes, record.summary.wear.is_some_and(|wear| wear.read_only));
+    let is_early = written > 0 && !is_read_only && written < volume.bytes(record.logical_bytes());
+    let reached = text::bytes(written);
+    is_early.then(|| format!("{}: the jobs ended after {reached}, before {volume}", record.name))
+}
