@@ -99,7 +99,7 @@ def test_masked_and_extra_columns_are_refused(small):
 def test_commands_beyond_the_device_are_refused(small):
     last = small.logical_bytes // 4096 - 1
     assert wafer.run(small, wafer.Commands([last])).host_bytes == 4096
-    with pytest.raises(wafer.WorkloadError, match="commands: command 1: logical block"):
+    with pytest.raises(wafer.WorkloadError, match="commands: command 1: it ends at byte"):
         wafer.run(small, wafer.Commands([0, last + 1]))
     with pytest.raises(wafer.WorkloadError, match="command 1: namespace 4"):
         wafer.run(small, wafer.Commands([0, 0], namespace=np.array([0, 4])))

@@ -21,6 +21,10 @@ class Volumes(Protocol):
         """Host bytes in multiples of the logical capacity."""
 
     @property
+    def _written(self) -> tuple[Array, str]:
+        """What curves are drawn over, and its name."""
+
+    @property
     def waf(self) -> Array:
         """Cumulative WAF."""
 
