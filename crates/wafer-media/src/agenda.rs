@@ -18,12 +18,13 @@ pub struct Agenda<T, const FIFOS: usize> {
     first: Time,
     /// The FIFO that has it, the number of FIFOs for the calendar, or [`SEVERAL`].
     source: usize,
-    /// The greatest time for which something came after all that of a FIFO, so that the calendar has it.
+    /// The greatest time of what went to the calendar although it has a FIFO.
     strayed: Time,
 }
 
 /// Entries of a FIFO before which a new one goes at most; otherwise it goes to the calendar.
 const STEPS: usize = 16;
+
 /// More than one has an entry at the first time.
 const SEVERAL: usize = usize::MAX;
 
@@ -126,26 +127,45 @@ impl<T: Copy + Ord, const FIFOS: usize> Agenda<T, FIFOS> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
     use crate::directory::mix;
 
     #[test]
     fn entries_leave_in_order_whatever_the_order_of_their_fifo() {
-        for spread in [1, 3, 40, 60_000] {
+        for (spread, most) in [(1, 60), (3, 60), (40, 300), (60_000, 300)] {
             let (mut agenda, mut all) =
                 (Agenda::<u64, 3>::default(), Vec::<(Time, u64, u64)>::new());
+            // Of what was entered in the last two FIFOs: steps.
+            let mut last_two = HashSet::new();
+            let (mut free, mut stray) = (0, 0);
             let mut lasts = [0; 4];
             for step in 0..6_000u64 {
                 let draw = mix(step * 7 + spread);
                 assert_eq!(agenda.count(), all.len());
-                if draw.is_multiple_of(3) || all.len() > 60 {
+                if draw.is_multiple_of(3) || all.len() > most {
                     all.sort_unstable();
                     let first = (!all.is_empty()).then(|| all.remove(0));
                     assert_eq!(agenda.first(), first.map_or(Time::MAX, |(time, ..)| time));
                     assert_eq!(agenda.pop(), first.map(|(time, _, entry)| (time, entry)));
                     continue;
                 }
+                let until = agenda
+                    .first()
+                    .saturating_add((draw >> 30) % spread / 8)
+                    .saturating_sub(draw >> 41 & 1);
+                if agenda.is_free(1, until) {
+                    let comes =
+                        |(time, _, step): &(Time, _, _)| *time <= until && last_two.contains(step);
+                    assert!(!all.iter().any(comes), "{spread}: {step}");
+                    free += 1;
+                }
+                stray += u32::from(agenda.strayed >= agenda.first());
                 let fifo = (draw >> 8) as usize % lasts.len();
+                if fifo == 1 || fifo == 2 {
+                    last_two.insert(step);
+                }
                 // One in eight comes before the last of its fifo, and one in a hundred at the end of time.
                 let late = if (draw >> 16).is_multiple_of(8) { spread } else { 0 };
                 let time = (lasts[fifo] + (draw >> 20) % spread).saturating_sub(late);
@@ -161,6 +181,7 @@ mod tests {
                     all.push((time, number, step));
                 }
             }
+            assert!(free > 0 && (most < 300 || stray > 0), "{spread}: {free} {stray}");
             all.sort_unstable();
             for (time, _, entry) in all {
                 assert_eq!((agenda.first(), agenda.pop()), (time, Some((time, entry))));

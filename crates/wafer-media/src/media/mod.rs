@@ -310,7 +310,8 @@ impl Media {
         MediaCounts { dies: self.counts.dies.less(&self.dies.left(now)), ..self.counts }
     }
 
-    /// Begins to count anew at `now`, with the time that dies are still to work.
+    /// Begins to count anew at `now`, with the time that dies are still to work. From then on dies may begin reads as they are
+    /// submitted, ahead of their time.
     pub fn reset_counts(&mut self, now: Time) {
         self.counts = MediaCounts { dies: self.dies.left(now), ..MediaCounts::default() };
         self.counts_begun = true;
@@ -337,7 +338,7 @@ impl Media {
         self.schedule(request.submitted, flight, Event::Submit);
     }
 
-    /// Lets the controller take a request from its submission queue. Returns when what happens to it next.
+    /// Lets the controller take a request from its submission queue. Returns what happens to it next, and when.
     #[inline]
     fn take(&mut self, now: Time, flight: u32) -> (Time, Event) {
         let Flight { request, parts, .. } = &mut self.flights[flight as usize];
