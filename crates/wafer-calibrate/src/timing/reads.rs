@@ -259,7 +259,56 @@ fn inverse(m: [[f64; 3]; 3]) -> Option<[[f64; 3]; 3]> {
 
 #[cfg(test)]
 mod tests {
+    use wafer_config::load_device;
+
     use super::*;
+
+    /// Reads of a die that programs for a share of the time: they wait for the rest of a slice, and for one more at each
+    /// point that is missed.
+    fn reads(timing: &TimingConfig, writes_per_s: f64) -> Latency {
+        let (busy, slice, missed) =
+            (writes_per_s / 90_000.0, timing.slice_us, timing.missed_slices);
+        let alone = timing.read_overhead_us + 42.0;
+        let longer = |share: f64| {
+            let mut begun = busy;
+            let mut waited = 0.0;
+            while begun * missed > share {
+                begun *= missed;
+                waited += slice;
+            }
+            alone + waited + slice * (1.0 - share / begun).clamp(0.0, 1.0)
+        };
+        Latency {
+            mean: Some(alone + busy * slice * (0.5 + missed / (1.0 - missed))),
+            percentiles: [0.5, 0.01, 0.001, 1e-4, 1e-5].map(|share| Some(longer(share))),
+        }
+    }
+
+    #[test]
+    fn known_waits_are_within_their_intervals() {
+        let mut timing = load_device("pm9a3", &[]).unwrap().config.timing.unwrap();
+        (timing.read_overhead_us, timing.slice_us, timing.missed_slices) = (18.77, 150.0, 0.1);
+        for truth in
+            [[27.0, 230.0, 0.05], [41.0, 95.0, 0.12], [12.0, 300.0, 0.17], [60.0, 200.0, 0.02]]
+        {
+            let row = |writes_per_s: f64| Row {
+                name: String::new(),
+                writes_per_s,
+                jobs: String::new(),
+                probes: Default::default(),
+                read: reads(&with(&timing, truth), writes_per_s),
+                write: Latency::default(),
+            };
+            let rows = [8e3, 20e3, 30e3, 40e3, 50e3, 60e3].map(row);
+            let all: Vec<&Row> = rows.iter().collect();
+            let fit =
+                fit(&timing, &all, |timing, row, _| Ok(reads(timing, row.writes_per_s))).unwrap();
+            for (truth, (low, high)) in truth.into_iter().zip(fit.intervals) {
+                assert!((low..=high).contains(&truth), "{truth} of {fit:?}");
+            }
+            assert!((fit.values[0] - truth[0]).abs() < 1.5, "{truth:?}: {fit:?}");
+        }
+    }
 
     #[test]
     fn matrices_are_inverted() {
