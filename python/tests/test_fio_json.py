@@ -58,6 +58,22 @@ def test_the_keys_are_those_of_fio(results):
     assert abs(sum(sum(unit.values()) for unit in shares) - 100) < 0.01
 
 
+def test_groups_are_those_of_fio(tmp_path):
+    sections = "[a]\nstonewall\n[b]\n[c]\nstonewall\nnumjobs=2\n[d]\nnew_group\n[e]\n"
+    (tmp_path / "j.fio").write_text(f"[global]\nrw=randread\nbs=4k\nsize=1m\nioengine=null\n{sections}")
+    device = ["--device", "pm9a3", "--set", "capacity=64MiB", "--set", "reclaim_unit.size=4MiB"]
+    device += ["--set", "overprovisioning=0.6", "--fio", "j.fio", "--time", "--fio-json", "mine.json"]
+    subprocess.run(["wafer", "run", *device], check=True, capture_output=True, cwd=tmp_path)
+    fio = ["fio", "--output-format=json", "--output=theirs.json", "j.fio"]
+    subprocess.run(fio, check=True, capture_output=True, cwd=tmp_path)
+    mine, theirs = (
+        json.loads((tmp_path / f"{name}.json").read_text())["jobs"] for name in ("mine", "theirs")
+    )
+    groups = [{job["jobname"]: job["groupid"] for job in jobs} for jobs in (mine, theirs)]
+    assert groups[0] == groups[1]
+    assert len(set(groups[0].values())) == 3
+
+
 def test_fio_converts_the_bins(results):
     command = ["fio_jsonplus_clat2csv", results / "wafer.json", results / "clat.csv"]
     subprocess.run(command, check=True, capture_output=True)

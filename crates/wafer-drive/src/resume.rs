@@ -86,8 +86,8 @@ impl Drive {
                 true => "but its journal is damaged there: what it holds of later commands is lost",
             };
             notices.push(format!(
-                "the last server was killed or could not save; the device resumes from its last checkpoint and the {replayed} \
-                 commands after it, {survives}"
+                "the last server was killed or could not save; the device resumes from its last checkpoint \
+                 and the {replayed} commands after it, {survives}"
             ));
         }
         if let Some(data) = self.backend.data_file() {

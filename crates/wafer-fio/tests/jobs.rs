@@ -440,4 +440,6 @@ fn exitall_is_one_for_all_jobs_and_exit_what_each_has() {
     let all = Some(Exit::All);
     assert_eq!(exits(text), [(0, Some(Exit::Running)), (1, Some(Exit::Group)), (2, all), (2, all)]);
     assert_eq!(exits("[a]\nexit_what=all\n"), [(0, None)]);
+    // The first job begins no other group.
+    assert_eq!(exits("[a]\nstonewall\n[b]\n[c]\nstonewall\n"), [(0, None), (0, None), (1, None)]);
 }

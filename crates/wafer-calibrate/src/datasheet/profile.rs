@@ -173,9 +173,11 @@ pub(super) fn of(sheet: &Datasheet) -> Result<Profile, LabError> {
     let transfer = PAGE / channel_rate as f64 * 1e6 + PAGE / sheet.seq_read.0 as f64 * 1e6;
     let parts = read_us + transfer + 1e6 / sheet.rand_read;
     let (latency, basis, why) = match sheet.read_latency {
-        Some(us) if us < parts => {
-            (us, Inferred, format!("{us} µs for a read alone are too few here: {parts:.1}"))
-        }
+        Some(us) if us < parts => (
+            us,
+            Inferred,
+            format!("{us} µs for a read alone, which takes at least {parts:.1} here"),
+        ),
         Some(us) => (
             us,
             Inferred,

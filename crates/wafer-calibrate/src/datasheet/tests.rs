@@ -104,7 +104,7 @@ fn given_latency_is_kept() {
     let (_, sheet) = sheets().remove(0);
     let profile = Datasheet { read_latency: Some(2.0), ..sheet }.profile().unwrap();
     assert!(
-        profile.toml().contains("2 µs for a read alone are too few here"),
+        profile.toml().contains("2 µs for a read alone, which takes at least"),
         "{}",
         profile.toml()
     );

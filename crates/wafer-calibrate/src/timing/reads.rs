@@ -5,8 +5,8 @@
 //! "SSD-iq": the mean is linear in the rate, the tail has plateaus). Each has a prior, so that two rows are enough and
 //! a row without percentiles does no harm.
 //!
-//! A grid finds the neighbourhood, and steps of Levenberg and Marquardt the place, all with the same seed: once with
-//! figures that pull however far off they are, once with figures that give up.
+//! A grid finds the neighbourhood, and steps of Levenberg and Marquardt the place, all with the same seed. Both are done
+//! twice: with figures that hardly pull once they are far off, and with figures that pull on ([`PULLS`]).
 
 use wafer_interface::TimingConfig;
 use wafer_lab::LabError;
@@ -37,10 +37,10 @@ const MISSED: [f64; 4] = [0.0, 0.08, 0.18, 0.32];
 /// A point of the search: microseconds of overhead, logarithm of the slice in microseconds, share of missed points.
 type Point = [f64; 3];
 
-/// Returns what a distance counts in standard deviations.
+/// How much a figure counts that is so many standard deviations off.
 type Pull = fn(f64) -> f64;
-/// Of both the place with the least misfit by the first is taken. With the first alone, a place where some rows are far off is
-/// left for no better one; with the second, figures that nothing explains spoil the others.
+/// The first ignores figures that nothing explains, but a search by it alone stays where some rows are far off. The second
+/// leads away from there, but lets such figures spoil the others. Of the two places found, the better by the first is taken.
 const PULLS: [Pull; 2] = [
     |distance| MOST * (distance / MOST).tanh(),
     |distance| MOST * distance.signum() * (distance.abs() / MOST).ln_1p(),
@@ -117,8 +117,8 @@ pub(crate) fn fit(
         let priors = (0..3).map(|i| (point[i] - start[i]) / PRIOR[i]);
         figures.chain(priors).collect()
     };
-    // Overhead adds to every read: no run is needed to find it. Figures that are far off pull less, so there may be
-    // several valleys.
+    // Overhead adds to every read: no run is needed to find it. There may be several minima, since figures that are far
+    // off pull less.
     let settled = |mut point: Point, ours: &[Latency], pull: Pull| -> (Point, f64) {
         let cost = |overhead: f64| square(&residuals([overhead, point[1], point[2]], ours, pull));
         let apart = (start[0] + 200.0) / OVERHEADS as f64;
@@ -193,7 +193,7 @@ pub(crate) fn fit(
     let best = if second.cost < first.cost { second } else { first };
     let Found { point, cost, normal, figures } = best;
     let variance = inverse(normal).unwrap_or([[f64::INFINITY; 3]; 3]);
-    // Figures that fit worse than their spreads say less than these promise.
+    // Figures that fit worse than their spreads determine less than those promise.
     let misfit = (cost / (figures.saturating_sub(3).max(1)) as f64).max(1.0).sqrt();
     let spread = |i: usize| (misfit * variance[i][i].max(0.0).sqrt()).min(PRIOR[i]);
     let values = [point[0], point[1].exp(), point[2]];

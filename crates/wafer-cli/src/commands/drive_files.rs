@@ -38,10 +38,24 @@ pub(crate) fn usage(error: DriveError) -> LabError {
     }
 }
 
-/// Says that a capture takes the place of what the file has.
-pub(crate) fn tell_replaced(quiet: bool, capture: &Path) {
-    if capture.metadata().is_ok_and(|file| file.is_file() && file.len() > 0) {
-        let path = capture.display();
-        wafer_output::notice(quiet, &format!("{path}: a new capture replaces what the file had"));
+/// Returns a note for a capture that is about to replace what its file holds.
+pub(crate) fn replaced(capture: &Path) -> Option<String> {
+    let holds = capture.metadata().is_ok_and(|file| file.is_file() && file.len() > 0);
+    holds.then(|| format!("{}: the new capture replaces what the file held", capture.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_file_that_holds_something_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("run.trace");
+        assert_eq!((replaced(&file), replaced(folder.path())), (None, None));
+        std::fs::write(&file, "").unwrap();
+        assert_eq!(replaced(&file), None);
+        std::fs::write(&file, "precious").unwrap();
+        assert!(replaced(&file).unwrap().contains("run.trace: the new capture replaces"));
     }
 }

@@ -26,7 +26,6 @@ pub(crate) fn run(args: &MountArgs, quiet: bool) -> anyhow::Result<()> {
     let mut all = Outputs::default();
     drive_files::claim(&mut all, &args.device.device, &args.data, outputs)?;
     output::notices(quiet, &resolved.notices);
-    args.record.iter().for_each(|path| drive_files::tell_replaced(quiet, path));
     crate::log::to_stderr(quiet);
     cancel_on_ctrl_c()?;
     let options = MountOptions {
@@ -43,8 +42,10 @@ pub(crate) fn run(args: &MountArgs, quiet: bool) -> anyhow::Result<()> {
     let mut stream = precondition.map(PreconditionStream::into_stream);
     let precondition = stream.as_mut().map(|s| s as &mut dyn CommandStream);
     let provenance = wafer_lab::provenance(&resolved, Kind::Drive, SystemTime::now());
+    let replaced = args.record.as_deref().and_then(drive_files::replaced);
     let mounted =
         mount(&args.folder, &resolved.config, precondition, &options, provenance).map_err(usage)?;
+    output::notices(quiet, replaced);
     output::notices(quiet, mounted.notices());
     let files: Vec<String> = (resolved.geometry.namespace_bytes().iter().enumerate())
         .map(|(i, bytes)| format!("nvme0n{} ({})", i + 1, output::exact(*bytes)))

@@ -171,8 +171,11 @@ fn open(
 /// Begins the capture of a subsystem, if it is to have one.
 fn record_to(Served { spec, subsystem, .. }: &Served, quiet: bool) -> Result<(), LabError> {
     let Some(path) = &spec.record else { return Ok(()) };
-    drive_files::tell_replaced(quiet, path);
-    subsystem.drive.record(path).map_err(|error| spec.error("record", drive_files::usage(error)))
+    let replaced = drive_files::replaced(path);
+    let recorded = subsystem.drive.record(path);
+    recorded.map_err(|error| spec.error("record", drive_files::usage(error)))?;
+    output::notices(quiet, replaced);
+    Ok(())
 }
 
 /// Saves all drives, and returns the first error.
