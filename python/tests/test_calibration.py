@@ -434,10 +434,11 @@ def test_an_input_is_no_output(warp, tmp_path):
     assert path.read_text() == before
 
 
-def test_an_impossible_drive_gets_the_reason(warp):
+@pytest.mark.parametrize("known", [{"isolation": "nothing"}, {"colour": "red"}])
+def test_what_is_known_has_to_be_a_configuration(warp, known):
     path, _ = warp
-    with pytest.raises(wafer.RunError, match=r"no device of this capacity is possible: .*isolation"):
-        wafer.calibrate(path, "1GiB", known={"isolation": "nothing"})
+    with pytest.raises(wafer.ConfigError, match=rf"^known: .*{next(iter(known))}"):
+        wafer.calibrate(path, "1GiB", known=known)
 
 
 def test_timing_is_fitted_as_on_the_command_line(tmp_path, monkeypatch):

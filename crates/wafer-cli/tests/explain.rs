@@ -120,6 +120,26 @@ fn causes_are_found_by_running_again() {
 }
 
 #[test]
+fn causes_of_a_run_with_a_clock_are_found_without_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("timed.json").display().to_string();
+    let small = ["--set", "capacity=1GiB", "--set", "reclaim_unit.size=4MiB"];
+    let job = ["--fio", "tests/bad/good.fio", "--volume", "2x", "--json", &path];
+    for (more, noted) in [(&["--time"][..], true), (&[], false)] {
+        let run = [&["run", "--device", "pm9a3"], &small[..], &job[..], more].concat();
+        let output = wafer(&run);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let record: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        let waf = record["summary"]["waf"].as_f64().unwrap();
+        let output = wafer(&["explain", &path, "--why"]);
+        assert!(output.status.success());
+        let text = String::from_utf8(output.stderr).unwrap();
+        let note = format!("these runs have no clock; with one, WAF was {waf:.3}");
+        assert_eq!(text.contains(&note), noted, "{text}");
+    }
+}
+
+#[test]
 fn a_broken_record_is_an_error_of_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let broken = folder.path().join("broken.json").display().to_string();

@@ -158,6 +158,18 @@ fn a_capture_to_stdout_is_that_of_a_file() {
 }
 
 #[test]
+fn names_that_a_capture_loses_are_told() {
+    let folder = Folder::new();
+    let convert = folder.wafer(&["trace", "convert", "t.blkparse", "t.wcap"]);
+    let text = String::from_utf8(convert.stderr).unwrap();
+    assert!(text.contains("t.blkparse: a capture names no processes"), "{text}");
+    assert!(text.contains("a capture numbers volumes: 1 ("), "{text}");
+    // A capture of a capture loses nothing more.
+    let again = folder.wafer(&["trace", "convert", "t.wcap", "u.wcap"]);
+    assert!(again.status.success() && again.stderr.is_empty(), "{:?}", again.stderr);
+}
+
+#[test]
 fn a_killed_conversion_leaves_no_temporary_file() {
     let folder = Folder::new();
     let lines = (0..400_000).map(|at| format!("8,0 0 1 {at}.5 7 D W {} + 8 [a]\n", at * 8));

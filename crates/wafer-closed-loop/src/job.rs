@@ -28,6 +28,8 @@ pub(crate) struct RunningJob {
     ticket: u64,
     /// First ticket of the results, once `latency_target` has found the depth.
     settled_ticket: u64,
+    /// When it begins, until that is told.
+    begins: Option<u64>,
     last: u64,
     /// When the last command completed.
     completed: u64,
@@ -71,6 +73,7 @@ impl RunningJob {
             depth,
             ticket: first_ticket,
             settled_ticket,
+            begins: Some(start),
             last: start,
             completed: start,
             deadline,
@@ -134,6 +137,7 @@ impl RunningJob {
     /// number there.
     pub(crate) fn submit(&mut self, batch: &mut Batch, end: usize, flows: &mut Flows, at: usize) {
         self.is_held = false;
+        batch.begun.extend(self.begins.take().map(|start| (self.ticket, start)));
         while !self.ended && batch.len() < end {
             // A pause begins when everything in flight has completed, as in fio.
             if self.thinks && self.in_flight > 0 {

@@ -83,6 +83,9 @@ pub struct Batch {
     /// Commands that follow later, as far as a stream that waits knows them. A driver may ask memory for what they
     /// need; nothing else depends on them, and a stream need not name any.
     pub ahead: Vec<Command>,
+    /// Jobs that have begun: a ticket of each, and the beginning of its time, nanoseconds. The time of any other job
+    /// begins with its first command.
+    pub begun: Vec<(u64, u64)>,
     /// Jobs whose time is up: a ticket of each, and the end of its time, nanoseconds. Such a job lasts until then,
     /// although its last command may have completed before.
     pub ended: Vec<(u64, u64)>,
@@ -115,9 +118,15 @@ impl Batch {
 
     /// Removes all commands and keeps the memory.
     pub fn clear(&mut self) {
+        self.clear_commands();
+        self.begun.clear();
+        self.ended.clear();
+    }
+
+    /// Removes all commands, and keeps what it says about jobs.
+    pub fn clear_commands(&mut self) {
         self.truncate(0);
         self.ahead.clear();
-        self.ended.clear();
     }
 
     /// Returns why a stream that can do no more has stopped: the batch reached `end`, or the stream ended.

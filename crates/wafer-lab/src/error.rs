@@ -44,7 +44,7 @@ pub enum LabError {
     #[error("{0}")]
     Run(String),
     /// Stopped by the user.
-    #[error("interrupted; nothing was written")]
+    #[error("interrupted; only results of runs that had ended were written")]
     Cancelled,
 }
 

@@ -14,7 +14,8 @@ pub const PERCENTILES: [f64; 12] =
 /// What a run with a clock measured, in model time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TimeRecord {
-    /// Model time of the run without the ramp of its jobs, seconds.
+    /// Model time of the run without the ramp of its jobs, seconds: from the end of the first ramp. Ramps that begin
+    /// later, as behind `stonewall`, are part of it, although their requests do not count.
     pub seconds: f64,
     /// All reads.
     #[serde(default, skip_serializing_if = "Option::is_none")]

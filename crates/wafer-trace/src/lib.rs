@@ -42,7 +42,7 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
-pub use convert::write_capture;
+pub use convert::{lost_in_capture, write_capture};
 pub use decode::Faults;
 pub use error::TraceError;
 pub use format::{FORMATS, Format, format};

@@ -91,6 +91,28 @@ impl Placer {
         }
     }
 
+    /// Returns the conditions on names that nothing in the trace meets.
+    pub(super) fn unmet(&self, scan: &Scan) -> Vec<String> {
+        let path = scan.path.display();
+        match &self.choice {
+            Choice::Process(_) if scan.processes.is_empty() => {
+                vec![format!("{path}: no request names a process, so all go to one handle")]
+            }
+            Choice::List(rules) => {
+                let processes = |of: &&Compiled| !of.processes.contains(&true);
+                let volumes = |of: &&Compiled| !of.volumes.contains(&true);
+                let process = rules.iter().filter(processes).map(|r| ("process", &r.rule.process));
+                let volume = rules.iter().filter(volumes).map(|r| ("volume", &r.rule.volume));
+                let text = |(key, name): (&str, &Option<Pattern>)| {
+                    let name = name.as_ref()?;
+                    Some(format!("{path}: no {key} is `{name}`, so its rule places nothing"))
+                };
+                process.chain(volume).filter_map(text).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
     /// Returns whether writes keep the placement identifiers of the trace.
     pub(super) fn is_recorded(&self) -> bool {
         matches!(self.choice, Choice::Trace)

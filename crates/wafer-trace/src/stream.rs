@@ -17,7 +17,7 @@ use super::request::Request;
 use super::scan::{Filter, Scan, sectors};
 
 /// The format that records placement identifiers and numbers of namespaces.
-const CAPTURE: &str = "capture";
+pub(crate) const CAPTURE: &str = "capture";
 
 /// A trace that has been scanned.
 #[derive(Clone, Debug)]
@@ -113,6 +113,7 @@ impl TraceStream {
             let handles = target.namespace_handles.get(areas[0].namespace.index()).copied();
             let placer =
                 Placer::new(&trace.options.placement, scan, handles.unwrap_or(1), target.folder)?;
+            notices.extend(placer.unmet(scan));
             tenants.push(Tenant {
                 reader: TraceReader::open(&scan.path, Some(scan.format))?,
                 filter: Filter::new(&trace.options),

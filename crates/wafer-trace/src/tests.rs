@@ -291,6 +291,26 @@ fn placement_follows_the_rules() {
 }
 
 #[test]
+fn rules_for_names_that_a_trace_lacks_are_told() {
+    let rows = [(0, 0, 0, 8, true), (1, 1, 0, 8, true)];
+    let notices = |rules: &str| -> Vec<String> {
+        let (_file, t) = trace(&rows, &format!(r#"{{"placement":"{rules}"}}"#));
+        let stream = TraceStream::new(&[t], &target(&[8 * MIB], false)).unwrap();
+        let path = |line: &String| line.split_once(": ").unwrap().1.to_owned();
+        stream.notices().iter().map(path).collect()
+    };
+    assert!(notices("1: volume=1; 2: size>=64KiB; 0").is_empty());
+    assert_eq!(
+        notices("1: volume=7*; 2: process=db, volume=1; 3: volume=0; 0"),
+        [
+            "no process is `db`, so its rule places nothing",
+            "no volume is `7*`, so its rule places nothing"
+        ]
+    );
+    assert_eq!(notices("process"), ["no request names a process, so all go to one handle"]);
+}
+
+#[test]
 fn rules_are_tables_or_a_file_of_them() {
     let rows =
         [(0, 0, 0, 8, true), (1, 0, 8, 128, true), (2, 1, 0, 8, true), (3, 0, 4096, 8, true)];

@@ -15,7 +15,7 @@ from wafer._wafer import Cancel
 from wafer.calibration.counters import Curve, read_curve
 from wafer.calibration.fit import Fit, Interval
 from wafer.calibration.model import Candidate, Measured, Structure, Trial
-from wafer.calibration.scaling import FixedWork, Job, ScaledJob, capacity_of
+from wafer.calibration.scaling import FixedWork, Job, ScaledJob, capacity_of, whole_device
 from wafer.calibration.search import MOST_PAGES, STRUCTURES, search
 from wafer.calibration.timing import TimingFit, TimingParameter, calibrate_timing
 from wafer.calibration.uncertainty import intervals, warnings
@@ -169,6 +169,10 @@ def calibrate(
     for key in ("capacity", "page", "reclaim_unit", "overprovisioning", "gc"):
         if key in keys:
             raise ConfigError(f"known: {key} has its own argument or is a result of the search")
+    try:
+        whole_device(size, keys)
+    except ConfigError as wrong:
+        raise ConfigError(f"known: {wrong}") from None
     handles = int(keys.get("handles", handles))
     job: Job
     if workload.kind == "fio":

@@ -187,10 +187,8 @@ impl Queue {
             return StreamState::Ready;
         }
         self.at = 0;
-        // Jobs whose time is up stay until the caller is told of them.
-        let ended = std::mem::take(&mut self.waiting.ended);
-        self.waiting.clear();
-        self.waiting.ended = ended;
+        // What it says about jobs stays until the caller is told.
+        self.waiting.clear_commands();
         let state = self.tenant.stream.next(&mut self.waiting, BATCH);
         if self.waiting.is_empty() { state } else { StreamState::Ready }
     }
@@ -253,8 +251,9 @@ impl CommandStream for Tenants {
         };
         for queue in &mut self.tenants {
             let base = queue.base();
-            let ended = queue.waiting.ended.drain(..);
-            batch.ended.extend(ended.map(|(ticket, time)| (base + ticket, time)));
+            let ours = |(ticket, time)| (base + ticket, time);
+            batch.begun.extend(queue.waiting.begun.drain(..).map(ours));
+            batch.ended.extend(queue.waiting.ended.drain(..).map(ours));
         }
         state
     }

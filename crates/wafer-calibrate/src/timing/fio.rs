@@ -103,8 +103,11 @@ impl Measured {
     /// A file is not JSON of fio, or none has a row that can be used.
     pub fn fio(paths: &[std::path::PathBuf]) -> Result<Self, LabError> {
         let mut measured = Measured { files: paths.to_vec(), ..Measured::default() };
-        for path in paths {
+        for (at, path) in paths.iter().enumerate() {
             let label = path.display().to_string();
+            if paths[..at].contains(path) {
+                return Err(LabError::argument("fio_json", format!("{label} is given twice")));
+            }
             match row(path, parse(&label, &read_text(path)?)?) {
                 Ok(row) => measured.rows.push(row),
                 Err(reason) => measured.notices.push(format!("{label}: not used: {reason}")),

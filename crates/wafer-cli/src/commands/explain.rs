@@ -82,6 +82,11 @@ struct Runs<'a> {
 fn why(record: &Record, runs: &Runs<'_>, json: Option<&Path>) -> anyhow::Result<()> {
     let plan = Plan::of(record)
         .map_err(|error| LabError::config(runs.path.display().to_string(), error.to_string()))?;
+    if record.time.is_some() {
+        let with = record.summary.waf;
+        let text = format!("these runs have no clock; with one, WAF was {with:.3}");
+        output::notice(runs.quiet, &text);
+    }
     let experiments = check_all(&plan.experiments())?;
     let why = plan.judge(run_all(&experiments, runs.threads, runs.quiet, None, |_, _| Ok(()))?)?;
     if let Some(path) = json {

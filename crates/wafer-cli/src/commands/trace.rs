@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use wafer_lab::{LabError, TraceSource};
 use wafer_record::{Outputs, write_file};
-use wafer_trace::{FORMATS, Scan, TraceReader, VolumeScan, write_capture};
+use wafer_trace::{FORMATS, Scan, TraceReader, VolumeScan, lost_in_capture, write_capture};
 
 use crate::args::TraceCommand;
 use wafer_output as output;
@@ -189,6 +189,7 @@ fn convert(file: &Path, to: &Path, set: &[String], level: i32, quiet: bool) -> a
     outputs.output(to)?;
     let scan = source.scans()?[0].clone();
     output::notices(quiet, scan.messages.iter().map(|message| format!("{message} (left out)")));
+    output::notices(quiet, lost_in_capture(&scan));
     let reader = TraceReader::open(file, Some(scan.format)).map_err(LabError::Trace)?;
     write_file(to, |file| {
         let out = BufWriter::new(file);

@@ -219,6 +219,9 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
             }
             self.batch.clear();
             let state = self.stream.next(&mut self.batch, BATCH);
+            for (ticket, time) in &self.batch.begun {
+                self.statistics.begins(*ticket, *time);
+            }
             self.placements.resolve(&mut self.batch.commands);
             for at in 0..self.batch.len() {
                 let time = self.batch.times.get(at).copied().unwrap_or(self.now).max(self.now);

@@ -126,6 +126,13 @@ impl Statistics {
         is_first.then_some(job.span.from)
     }
 
+    /// Notes when the time of a job begins.
+    pub(super) fn begins(&mut self, ticket: u64, time: Time) {
+        if let Some(job) = self.jobs.get_mut(stream::job_of(ticket)) {
+            job.span.from = time.saturating_add(job.ramp);
+        }
+    }
+
     /// Notes when the time of a job is up.
     pub(super) fn ends(&mut self, ticket: u64, time: Time) {
         if let Some(job) = self.jobs.get_mut(stream::job_of(ticket)) {

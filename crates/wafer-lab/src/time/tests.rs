@@ -277,6 +277,32 @@ fn a_job_lasts_for_its_runtime_although_its_last_command_completes_before() {
     assert_eq!((tenants.seconds, lasted), (1.2, [1.0, 1.2]));
 }
 
+/// At a low rate the first command comes long after the job has begun.
+#[test]
+fn a_job_begins_before_its_first_command() {
+    let rare = |more: &str| {
+        format!(
+            "[a]\nrw=randwrite\nbs=4k\nsize=100%\nrate_iops=1\nrate_process=poisson\nruntime=3s\n{more}"
+        )
+    };
+    for seed in 0..4 {
+        let options = Options { seed: Some(seed), ..Options::default() };
+        let record = time(&rare(""), &options);
+        assert_eq!((record.seconds, record.jobs["a"].seconds), (3.0, 3.0), "seed {seed}");
+        let count = record.write.map_or(0, |writes| writes.count);
+        assert!(count < 10, "{count}");
+        // The delay is no part of its time, but of the run's.
+        let late = time(&rare("startdelay=2s\n"), &options);
+        assert_eq!(late.jobs["a"].seconds, 3.0, "seed {seed}");
+        let text = format!(
+            "[[tenants]]\nname = \"t\"\n[tenants.workload]\nfio_text = \"\"\"\n{}\"\"\"\n",
+            rare("")
+        );
+        let tenant = time_of_file(&text, &options);
+        assert_eq!((tenant.seconds, tenant.jobs["t/a"].seconds), (3.0, 3.0), "seed {seed}");
+    }
+}
+
 /// What dies are still to do when a short run ends is not part of it.
 #[test]
 fn shares_of_dies_add_up_however_short_the_run_is() {
