@@ -141,6 +141,8 @@ class Sweep:
     def summary(self, value: str = "waf", by: str | Sequence[str] | None = None) -> list[Summary]:
         """Returns the mean and 95 % interval of a column over seeds, for each combination of other keys.
 
+        Points that differ only in keys which ``by`` leaves out count as one for each seed, with their mean.
+
         Parameters
         ----------
         value
@@ -158,6 +160,9 @@ class Sweep:
         rows = [row for row in self.rows if row["status"] == "done"]
         if rows and value not in rows[0]:
             raise ConfigError(f"{value}: no column of the rows")
+        if set(self.keys) - {*keys, "seed"}:
+            each = summarise(rows, value=value, by=[*keys, "seed"])
+            rows = [{**one.values, value: one.mean.value} for one in each]
         return summarise(rows, value=value, by=keys)
 
     def to_polars(self) -> polars.DataFrame:
