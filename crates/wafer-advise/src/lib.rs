@@ -102,7 +102,12 @@ pub fn advise(
         .and_then(scale::traces);
     let played = scaled.clone().map(Workload::new);
     let (workload, traces) = (played.as_ref().unwrap_or(workload), scaled.as_ref().or(traces));
-    let log = Log::record(&simulated, workload, traces, options, cancel)?;
+    let divided = match traces {
+        Some(_) => None,
+        None => Some(scale::divided(&simulated, device)?),
+    };
+    let log =
+        Log::record(divided.as_ref().unwrap_or(&simulated), workload, traces, options, cancel)?;
     notices.extend(log.notices.iter().cloned());
     if log.pages == 0 {
         return Err(LabError::Workload(format!("{}: writes nothing", workload.path())));

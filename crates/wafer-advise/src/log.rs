@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use wafer_config::ResolvedDevice;
 use wafer_device::Geometry;
-use wafer_interface::{Batch, Command, LBA_BYTES, Op, Placement};
+use wafer_interface::{Batch, Command, LBA_BYTES, NsId, Op, Placement};
 use wafer_lab::source::{Built, SourceTarget, Workload};
 use wafer_lab::{LabError, TraceFile, TraceSource};
 use wafer_trace::PlacementRules;
@@ -42,6 +42,24 @@ const MOST: usize = 1 << 26;
 /// Maximum number of labels of one kind; further ones share the last.
 const MOST_LABELS: u16 = 256;
 
+/// Returns a command as it is on a drive whose namespaces are joined: with the address behind the namespaces before, and
+/// the placement of the handle that its own namespace gives it.
+fn joined(command: Command, geometry: &Geometry) -> Command {
+    let [_, _, ..] = geometry.namespaces.as_slice() else { return command };
+    let at = command.namespace.index();
+    let first = geometry.namespaces.get(at).map_or(0, |n| n.start);
+    let handle = geometry.namespace_handles.get(at).and_then(|handles| {
+        // Without a placement, and with one that there is not, writes go to the first.
+        handles.get(usize::from(command.placement.0)).or(handles.first())
+    });
+    Command {
+        lba: first * geometry.blocks_per_page() + command.lba,
+        placement: handle.map_or(Placement::NONE, |handle| Placement(*handle)),
+        namespace: NsId(0),
+        ..command
+    }
+}
+
 impl Log {
     pub(super) fn record(
         device: &ResolvedDevice,
@@ -76,6 +94,7 @@ impl Log {
         log.notices.extend(built.notices.iter().cloned());
         let mut recorded = Vec::new();
         let full = pull(built, volume, cancel, |command| {
+            let command = joined(command, &device.geometry);
             recorded.push(command.placement);
             log.commands.push(Command { placement: Placement::NONE, ..command });
             log.commands.len() < MOST

@@ -62,6 +62,17 @@ pub(super) fn device(
     Ok(simulated)
 }
 
+/// Returns the simulated drive with the namespaces of `device`, for jobs and tenants that name them.
+pub(super) fn divided(
+    simulated: &ResolvedDevice,
+    device: &ResolvedDevice,
+) -> Result<ResolvedDevice, LabError> {
+    let mut divided = simulated.clone();
+    divided.config.namespaces = device.config.namespaces.clone();
+    (divided.geometry, divided.layout) = resolve(&mut divided, &mut Vec::new())?;
+    Ok(divided)
+}
+
 /// Returns whether the gaps between the pages of the trace are left out on a scaled drive. Several traces
 /// share the drive by their granules.
 fn without_gaps(traces: &TraceSource) -> bool {

@@ -57,8 +57,14 @@ fn by_process(labelled: &tempfile::NamedTempFile) -> tempfile::NamedTempFile {
 }
 
 fn device() -> ResolvedDevice {
-    let text = "capacity = \"68MiB\"\noverprovisioning = 0.13\nhandles = 4\n\
-        [gc]\nbackground_free = 0.0\n[reclaim_unit]\nsize = \"1MiB\"\n";
+    device_with("")
+}
+
+fn device_with(tables: &str) -> ResolvedDevice {
+    let text = format!(
+        "capacity = \"68MiB\"\noverprovisioning = 0.13\nhandles = 4\n\
+         [gc]\nbackground_free = 0.0\n[reclaim_unit]\nsize = \"1MiB\"\n{tables}"
+    );
     let file = tempfile::Builder::new().suffix(".toml").tempfile().unwrap();
     std::fs::write(file.path(), text).unwrap();
     load_device(file.path().to_str().unwrap(), &[]).unwrap()
@@ -83,6 +89,41 @@ fn a_volume_is_written_to_the_byte() {
         let advice = advise(&device(), &workload, None, &options, &never, &|_| {}).unwrap();
         assert_eq!(advice.write_bytes, volume);
     }
+}
+
+/// Jobs on two namespaces are advised on as the same jobs on the two halves of one.
+#[test]
+fn namespaces_are_joined() {
+    let advised = |device: &ResolvedDevice, [first, second]: [&str; 2]| {
+        let job =
+            |place: &str, rest: &str| format!("bs=4k\n{place}\n{rest}\ntime_based=1\nruntime=1d\n");
+        let text = format!(
+            "[hot]\nrw=randwrite\n{}[log]\nrw=write\n{}",
+            job(first, "flow=1"),
+            job(second, "flow=1")
+        );
+        let workload = Workload::new(wafer_lab::FioSource { path: "two.fio".into(), text });
+        let options = AdviseOptions { handles: 2, volume: Some(272 << 20), ..Default::default() };
+        let never = AtomicBool::new(false);
+        advise(device, &workload, None, &options, &never, &|_| {}).unwrap()
+    };
+    let halves = "[[namespaces]]\nsize = \"34MiB\"\n[[namespaces]]\nsize = \"34MiB\"\n";
+    let two = advised(&device_with(halves), ["filename=/dev/ng0n1", "filename=/dev/ng0n2"]);
+    let one = advised(&device(), ["offset=0\nsize=34m", "offset=34m\nsize=34m"]);
+    assert!(two.notices.iter().any(|notice| notice.contains("joined into one")));
+    assert_eq!(two.write_bytes, one.write_bytes);
+    let wafs = |advice: &Advice| -> Vec<(String, f64)> {
+        advice.schemes.iter().map(|s| (s.name.clone(), s.waf)).collect()
+    };
+    assert_eq!(wafs(&two), wafs(&one));
+    assert!(of_kind(&two, SchemeKind::None) > 1.2 * of_kind(&two, SchemeKind::Regions));
+    // With a handle for each namespace the drive places writes already.
+    let [first, second] =
+        [0, 1].map(|at| format!("[[namespaces]]\nsize = \"34MiB\"\nhandles = [{at}]\n"));
+    let own =
+        advised(&device_with(&(first + &second)), ["filename=/dev/ng0n1", "filename=/dev/ng0n2"]);
+    let recorded = |advice: &Advice| advice.schemes.iter().any(|s| s.name == "as recorded");
+    assert_eq!([&two, &own].map(recorded), [false, true]);
 }
 
 #[test]

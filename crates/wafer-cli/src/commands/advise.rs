@@ -134,7 +134,10 @@ fn print(advice: &Advice) -> anyhow::Result<()> {
             format!("{:.3}", scheme.spread),
             format!("{:.3}", scheme.waf_learned),
             compared(format!("{:+.1} %", 100.0 * scheme.life_gained)),
-            compared(format!("{:.0} %", 100.0 * scheme.confidence)),
+            match advice.hold_out > 0.0 {
+                true => compared(format!("{:.0} %", 100.0 * scheme.confidence)),
+                false => String::new(),
+            },
         ]);
     }
     schemes.print(&mut out)?;
