@@ -115,6 +115,22 @@ fn shipped_experiments_are_the_same_after_a_page() {
 }
 
 #[test]
+fn tenants_may_have_their_jobs_inline_and_not_in_files() {
+    let of = |workload: &str| {
+        let text = format!(
+            "volume = \"1x\"\n[device]\nprofile = \"warp\"\n[[tenants]]\nname = \"a\"\n[tenants.workload]\n{workload}"
+        );
+        Settings::read(Path::new("ten.toml"), &text)
+    };
+    let inline = of("fio_text = \"[a]\\nrw=write\\nbs=64k\\nsize=100%\\n\"\n").unwrap();
+    let again = Settings::read(Path::new("again.toml"), &inline.experiment()).unwrap();
+    assert_eq!(again, inline);
+    let jobs = concat!(env!("CARGO_MANIFEST_DIR"), "/../wafer-cli/tests/bad/good.fio");
+    let error = of(&format!("fio = {jobs:?}\n")).unwrap_err().to_string();
+    assert!(error.contains("tenants: a page reads no files"), "{error}");
+}
+
+#[test]
 fn examples_are_streams_where_their_jobs_are() {
     let presets = presets().unwrap();
     let streams = |settings: &Settings| matches!(settings.workload, WorkloadSettings::Streams(_));

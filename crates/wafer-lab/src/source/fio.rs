@@ -18,7 +18,10 @@ use crate::error::LabError;
 use wafer_config::Place;
 use wafer_config::{Files, Layers, schema as schemas};
 
-pub(super) const KIND: Kind = Kind { keys: &["fio", "fio_text"], parse, schema };
+pub(super) const KIND: Kind = Kind { keys: &["fio", INLINE], parse, schema };
+
+/// The key of jobs that stand in an experiment, and the extension of the file that they would be.
+const INLINE: &str = "fio_text";
 
 /// A fio job file: `fio` or `fio_text`.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -74,7 +77,8 @@ impl Source for FioSource {
     fn files(&self) -> Vec<PathBuf> {
         let file = JobFile::parse(&self.text, &self.path);
         let included = file.iter().flat_map(|file| file.included().iter().cloned());
-        std::iter::once(self.path.clone()).chain(included).collect()
+        let inline = self.path.extension().is_some_and(|extension| extension == INLINE);
+        (!inline).then(|| self.path.clone()).into_iter().chain(included).collect()
     }
 
     fn path(&self) -> String {
@@ -163,7 +167,7 @@ fn parse(table: Layers, files: &Files, path: &Path) -> Result<Workload, LabError
     let mut source = match (file.fio, file.fio_text) {
         (Some(fio), _) => FioSource::read(&files.beside(fio))?,
         (None, text) => {
-            FioSource { path: path.with_extension("fio_text"), text: text.unwrap_or_default() }
+            FioSource { path: path.with_extension(INLINE), text: text.unwrap_or_default() }
         }
     };
     // Replaced in the text, so that a record has the jobs as they ran.
