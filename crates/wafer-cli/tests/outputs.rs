@@ -162,8 +162,8 @@ fn names_that_a_capture_loses_are_told() {
     let folder = Folder::new();
     let convert = folder.wafer(&["trace", "convert", "t.blkparse", "t.wcap"]);
     let text = String::from_utf8(convert.stderr).unwrap();
-    assert!(text.contains("t.blkparse: a capture names no processes"), "{text}");
-    assert!(text.contains("a capture numbers volumes: 1 ("), "{text}");
+    assert!(text.contains("t.blkparse: the names of processes are lost"), "{text}");
+    assert!(text.contains("volumes become numbers in the capture: 1 ("), "{text}");
     // A capture of a capture loses nothing more.
     let again = folder.wafer(&["trace", "convert", "t.wcap", "u.wcap"]);
     assert!(again.status.success() && again.stderr.is_empty(), "{:?}", again.stderr);

@@ -13,25 +13,25 @@ use super::reader::TraceReader;
 use super::scan::{Filter, GRANULE, Scan, sectors};
 use super::stream::CAPTURE;
 
-/// Returns what of a trace its capture cannot say, one line each.
+/// Returns notices on the names of a trace that its capture does not keep, one line each.
 pub fn lost_in_capture(scan: &Scan) -> Vec<String> {
     let path = scan.path.display();
     let mut lost = Vec::new();
     if !scan.processes.is_empty() {
-        lost.push(format!("{path}: a capture names no processes, so rules cannot tell them apart"));
+        lost.push(format!("{path}: the names of processes are lost: a capture has none"));
     }
     let renamed = (1..).zip(&scan.volumes).any(|(number, v)| v.name != number.to_string());
     if renamed && scan.format.name != CAPTURE {
         let pairs = (1..).zip(&scan.volumes).map(|(number, v)| format!("{number} ({})", v.name));
         let first = pairs.take(4).collect::<Vec<_>>().join(", ");
         let more = if scan.volumes.len() > 4 { ", ..." } else { "" };
-        lost.push(format!("{path}: a capture numbers volumes: {first}{more}"));
+        lost.push(format!("{path}: volumes become numbers in the capture: {first}{more}"));
     }
     lost
 }
 
 /// Writes the requests of a trace, from where the reader is, as a capture. Each volume becomes a
-/// namespace as large as its last write; [`lost_in_capture`] names what is lost. The header describes a drive that the
+/// namespace as large as its last write; [`lost_in_capture`] tells which names are lost. The header describes a drive that the
 /// requests fit on, which is nobody's: captures of real drives have theirs. `level` is zstd's, 1 to 22.
 ///
 /// # Errors

@@ -91,12 +91,12 @@ impl Placer {
         }
     }
 
-    /// Returns the conditions on names that nothing in the trace meets.
+    /// Returns notices on conditions that no process or volume of the trace meets, one line each.
     pub(super) fn unmet(&self, scan: &Scan) -> Vec<String> {
         let path = scan.path.display();
         match &self.choice {
             Choice::Process(_) if scan.processes.is_empty() => {
-                vec![format!("{path}: no request names a process, so all go to one handle")]
+                vec![format!("{path}: no request names a process, so all writes go to one handle")]
             }
             Choice::List(rules) => {
                 let processes = |of: &&Compiled| !of.processes.contains(&true);
@@ -105,7 +105,7 @@ impl Placer {
                 let volume = rules.iter().filter(volumes).map(|r| ("volume", &r.rule.volume));
                 let text = |(key, name): (&str, &Option<Pattern>)| {
                     let name = name.as_ref()?;
-                    Some(format!("{path}: no {key} is `{name}`, so its rule places nothing"))
+                    Some(format!("{path}: no {key} matches `{name}`, so its rule places nothing"))
                 };
                 process.chain(volume).filter_map(text).collect()
             }

@@ -303,11 +303,11 @@ fn rules_for_names_that_a_trace_lacks_are_told() {
     assert_eq!(
         notices("1: volume=7*; 2: process=db, volume=1; 3: volume=0; 0"),
         [
-            "no process is `db`, so its rule places nothing",
-            "no volume is `7*`, so its rule places nothing"
+            "no process matches `db`, so its rule places nothing",
+            "no volume matches `7*`, so its rule places nothing"
         ]
     );
-    assert_eq!(notices("process"), ["no request names a process, so all go to one handle"]);
+    assert_eq!(notices("process"), ["no request names a process, so all writes go to one handle"]);
 }
 
 #[test]

@@ -141,7 +141,7 @@ class Sweep:
     def summary(self, value: str = "waf", by: str | Sequence[str] | None = None) -> list[Summary]:
         """Returns the mean and 95 % interval of a column over seeds, for each combination of other keys.
 
-        Points that differ only in keys which ``by`` leaves out count as one for each seed, with their mean.
+        Points that differ only in keys that ``by`` leaves out are first averaged, seed by seed.
 
         Parameters
         ----------
