@@ -160,13 +160,18 @@ fn a_capture_to_stdout_is_that_of_a_file() {
 #[test]
 fn names_that_a_capture_loses_are_told() {
     let folder = Folder::new();
-    let convert = folder.wafer(&["trace", "convert", "t.blkparse", "t.wcap"]);
+    folder.file("two.blkparse", "8,0 0 1 0.1 7 D W 0 + 8 [a]\n8,16 0 1 0.2 7 D W 0 + 8 [b]\n");
+    let convert = folder.wafer(&["trace", "convert", "two.blkparse", "two.wcap"]);
     let text = String::from_utf8(convert.stderr).unwrap();
-    assert!(text.contains("t.blkparse: the names of processes are lost"), "{text}");
-    assert!(text.contains("volumes become numbers in the capture: 1 ("), "{text}");
-    // A capture of a capture loses nothing more.
-    let again = folder.wafer(&["trace", "convert", "t.wcap", "u.wcap"]);
-    assert!(again.status.success() && again.stderr.is_empty(), "{:?}", again.stderr);
+    assert!(text.contains("two.blkparse: the names of processes are lost"), "{text}");
+    assert!(text.contains("numbers in the capture: 1 (8,0), 2 (8,16)\n"), "{text}");
+    // A capture of a capture loses nothing more, also where only namespace 2 is left.
+    for arguments in
+        [&["two.wcap", "one.wcap", "--trace-set", "volume=2"][..], &["one.wcap", "again.wcap"]]
+    {
+        let again = folder.wafer(&[&["trace", "convert"], arguments].concat());
+        assert!(again.status.success() && again.stderr.is_empty(), "{:?}", again.stderr);
+    }
 }
 
 #[test]
