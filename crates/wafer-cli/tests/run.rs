@@ -198,12 +198,21 @@ fn outputs_that_cannot_be_are_refused_before_the_run() {
         assert!(error.contains(text) && error.lines().count() == 1, "{error}");
         assert_eq!(output.status.code(), Some(2));
     };
-    refused(good(&["--json", &here("records"), "--name", "../out"]), "`../out`");
-    refused(good(&["--time", "--json", "-", "--fio-json", "-"]), "stdout has the JSON");
+    for records in ["records", "new/"] {
+        refused(good(&["--json", &here(records), "--name", "../out"]), "`../out`");
+    }
+    refused(good(&["--time", "--json", "-", "--fio-json", "-"]), "stdout takes one output");
     let advise = ["advise", "--fio", JOB, "--device", DEVICE, "--volume", "2x", "--out"];
     refused(wafer(&[&advise[..], &[&here("file")]].concat()), "--out");
     assert_eq!(names(folder.path()), ["file", "records"]);
     assert!(names(&folder.path().join("records")).is_empty());
+}
+
+#[test]
+fn a_page_of_the_manual_names_the_version() {
+    let page = String::from_utf8(wafer(&["man", "run"]).stdout).unwrap();
+    let version = env!("CARGO_PKG_VERSION");
+    assert!(page.contains(&format!(".TH wafer-run 1  \"wafer {version}\"")), "{page}");
 }
 
 #[test]

@@ -58,6 +58,9 @@ fn the_document_keeps_what_people_wrote() {
     assert!(validate(folder.path(), &markdown).status.success());
     assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("{made}\nBy hand.\n"));
 
+    let printed = validate(folder.path(), &["--markdown", "-"]);
+    assert_eq!(String::from_utf8_lossy(&printed.stdout), made);
+
     std::fs::write(&path, "no marks\n").unwrap();
     let refused = validate(folder.path(), &markdown);
     assert_eq!(refused.status.code(), Some(2));

@@ -2,7 +2,7 @@
 //!
 //! # What it is
 //! [`Table`], [`json()`] and [`text()`] for results, [`timed()`] for those of runs with a clock; [`notice()`], [`warning()`] and [`error()`] for what goes to stderr;
-//! [`bytes()`], [`percent()`], [`seconds()`] and [`waf()`] for numbers as people read them.
+//! [`bytes()`], [`count()`], [`percent()`], [`seconds()`] and [`waf()`] for numbers as people read them.
 //!
 //! # Invariants
 //! What others chose, such as names in a trace, is escaped before it reaches a terminal. Text for programs is
@@ -29,7 +29,7 @@ pub use table::Table;
 use terminal::{ERROR, NOTE};
 pub use terminal::{HEADER, PLAIN, Terminal};
 pub use time::timed;
-pub use wafer_record::text::bytes;
+pub use wafer_record::text::{bytes, count};
 
 /// Prints a value as JSON, all at once.
 pub fn json(value: &impl Serialize) -> anyhow::Result<()> {

@@ -59,6 +59,7 @@ pub fn write_json(path: &Path, value: &impl Serialize) -> Result<(), RecordError
 pub struct Outputs {
     inputs: Vec<Identity>,
     outputs: Vec<Identity>,
+    has_stdout: bool,
 }
 
 /// What a path names.
@@ -96,6 +97,25 @@ impl Outputs {
             }
         }
         self.claim(path)
+    }
+
+    /// Declares an output that is stdout if the path is `-`.
+    ///
+    /// # Errors
+    /// As [`Self::output`], or stdout is another output already.
+    pub fn output_or_stdout(&mut self, path: &Path) -> Result<(), RecordError> {
+        if path.as_os_str() != "-" {
+            return self.output(path);
+        }
+        if std::mem::replace(&mut self.has_stdout, true) {
+            return Err(refused(path, "stdout takes one output only"));
+        }
+        Ok(())
+    }
+
+    /// Reports whether an output is stdout.
+    pub fn has_stdout(&self) -> bool {
+        self.has_stdout
     }
 
     /// Declares a file that a drive keeps, whatever kind it is.

@@ -59,6 +59,11 @@ pub fn escaped(json: String) -> String {
     out
 }
 
+/// Formats a number of things, `thing` being the word for one: `1 run`, `2 runs`.
+pub fn count(count: usize, thing: &str) -> String {
+    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
+}
+
 /// Formats bytes with three digits and a decimal unit.
 pub fn bytes(bytes: u64) -> String {
     let mut value = bytes as f64;

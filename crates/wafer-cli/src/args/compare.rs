@@ -70,7 +70,7 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::AnyPath)]
     pub(crate) json: Option<PathBuf>,
 
-    /// File for the tables as Markdown.
+    /// File for the tables as Markdown; `-` is stdout.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) markdown: Option<PathBuf>,
 

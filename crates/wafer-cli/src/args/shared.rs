@@ -47,7 +47,8 @@ pub(crate) struct DataArgs {
 /// A table of published figures beside ours: `wafer reproduce` and `wafer validate`.
 #[derive(Debug, Args)]
 pub(crate) struct TableArgs {
-    /// Markdown document whose generated part to replace by the tables; created if it does not exist.
+    /// Markdown document whose generated part to replace by the tables; created if it does not exist. `-` is
+    /// stdout.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) markdown: Option<PathBuf>,
 

@@ -56,9 +56,7 @@ pub(crate) fn run(args: &AdviseArgs, quiet: bool) -> anyhow::Result<()> {
         .for_each(|path| outputs.input(path));
     workload.files().iter().for_each(|path| outputs.input(path));
     outputs.input(device.name.as_ref());
-    if let Some(path) = args.json.as_deref().filter(|path| !output::is_stdout(path)) {
-        outputs.output(path)?;
-    }
+    args.json.iter().try_for_each(|path| outputs.output_or_stdout(path))?;
     if let Some(folder) = args.out.as_deref().filter(|path| path.exists() && !path.is_dir()) {
         return Err(LabError::config("--out", format!("{} is no folder", folder.display())).into());
     }

@@ -21,9 +21,7 @@ pub(crate) fn run(args: &CalibrateArgs, quiet: bool) -> anyhow::Result<()> {
     let files = args.timing.iter().chain(&args.fio_json).chain(&args.predict);
     files.for_each(|path| outputs.input(path));
     outputs.input(Path::new(&args.device));
-    if !to_stdout {
-        outputs.output(&args.output)?;
-    }
+    outputs.output_or_stdout(&args.output)?;
     let measured = match &args.timing {
         Some(path) => Measured::csv(path)?,
         None => Measured::fio(&args.fio_json)?,

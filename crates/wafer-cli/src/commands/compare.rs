@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::io::Write as _;
 
 use wafer_lab::{Control, Experiment, LabError, Options};
-use wafer_record::{Outputs, Record, write_text};
+use wafer_record::{Outputs, Record};
 use wafer_studies::ranking::{Ranking, WorkloadRanking, bound, experiments, workload};
 
 use crate::args::CompareArgs;
@@ -39,8 +39,8 @@ pub(crate) fn run(args: &CompareArgs, quiet: bool) -> anyhow::Result<()> {
     args.workloads.iter().for_each(|path| outputs.input(path));
     let runs = experiments(&policies, &args.workloads, args.seeds, &options)?;
     runs.iter().flat_map(Experiment::files).for_each(|path| outputs.input(&path));
-    let json = args.json.as_deref().filter(|path| !output::is_stdout(path));
-    json.into_iter().chain(args.markdown.as_deref()).try_for_each(|path| outputs.output(path))?;
+    let mut documents = args.json.iter().chain(&args.markdown);
+    documents.try_for_each(|path| outputs.output_or_stdout(path))?;
     let results = run_all(&check_all(&runs)?, args.threads, quiet, None, |_, _| Ok(()))?;
     let records: Vec<Record> = results.into_iter().collect::<Result<_, LabError>>()?;
 
@@ -59,12 +59,12 @@ pub(crate) fn run(args: &CompareArgs, quiet: bool) -> anyhow::Result<()> {
     }
     let ranking = Ranking::new(&baseline, ranked);
     if let Some(path) = &args.markdown {
-        write_text(path, &ranking.markdown())?;
+        output::text_to(path, &ranking.markdown())?;
     }
     if let Some(path) = &args.json {
         output::json_to(path, &ranking)?;
     }
-    if !args.json.as_deref().is_some_and(output::is_stdout) {
+    if !outputs.has_stdout() {
         print(&ranking)?;
     }
     Ok(())

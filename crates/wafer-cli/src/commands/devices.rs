@@ -54,9 +54,7 @@ fn from_datasheet(args: &DatasheetArgs, quiet: bool) -> anyhow::Result<()> {
     if args.json && to_stdout {
         return Err(LabError::config("--json", "stdout has the device of -o -").into());
     }
-    if !to_stdout {
-        Outputs::default().output(&args.output)?;
-    }
+    Outputs::default().output_or_stdout(&args.output)?;
     let profile = Datasheet {
         capacity: args.capacity,
         seq_read: args.seq_read,

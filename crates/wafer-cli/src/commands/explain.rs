@@ -62,9 +62,7 @@ fn files(args: &ExplainArgs) -> anyhow::Result<(&[PathBuf], Option<PathBuf>)> {
                 let reason = "is a result record, which an explanation must not replace";
                 return Err(LabError::config(path.display().to_string(), reason).into());
             }
-            if !output::is_stdout(path) {
-                outputs.output(path)?;
-            }
+            outputs.output_or_stdout(path)?;
             Ok((&args.results, Some(path.clone())))
         }
     }

@@ -21,16 +21,14 @@ pub(crate) fn run(args: &ExploreArgs, quiet: bool) -> anyhow::Result<()> {
     };
     let mut outputs = Outputs::default();
     args.experiment.iter().chain(&files(&args.experiment)).for_each(|path| outputs.input(path));
-    if !output::is_stdout(&args.output) {
-        outputs.output(&args.output)?;
-    }
+    outputs.output_or_stdout(&args.output)?;
     let page = explore::page(&explore::Explore {
         title: args.title.clone().unwrap_or(first.title),
         text: first.text,
         settings: serde_json::to_value(first.settings)?,
         presets: presets.into_iter().map(preset).collect::<Result<_, _>>()?,
     })?;
-    if output::is_stdout(&args.output) {
+    if outputs.has_stdout() {
         return output::text(&page);
     }
     write_text(&args.output, &page)?;

@@ -1,13 +1,13 @@
 //! The common part of `wafer reproduce` and `wafer validate`: running a plan, its table, its document.
 
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 use wafer_config::ConfigError;
 
 use anyhow::Context as _;
 use wafer_lab::{Checked, LabError};
-use wafer_record::{Outputs, write_json, write_text};
+use wafer_record::{Outputs, write_json};
 use wafer_studies::reproduce::{COLUMNS, Outcomes, Plan, Reproduction, cells, result_file};
 
 use crate::{batch, errors};
@@ -56,17 +56,17 @@ pub(crate) fn run_all(
     Ok((table, outcomes))
 }
 
-/// Refuses an output of a plan that is one of its inputs, or another output.
+/// Returns the outputs of a plan, none of which is one of its inputs or another output.
 pub(crate) fn check_outputs<'a>(
     plan: &Plan,
     experiments: &Path,
-    all: impl IntoIterator<Item = &'a Path>,
-) -> anyhow::Result<()> {
+    all: impl IntoIterator<Item = &'a PathBuf>,
+) -> anyhow::Result<Outputs> {
     let mut outputs = Outputs::default();
     outputs.input(experiments);
     plan.runs.iter().flat_map(|run| run.experiment.files()).for_each(|path| outputs.input(&path));
-    all.into_iter().try_for_each(|path| outputs.output(path))?;
-    Ok(())
+    all.into_iter().try_for_each(|path| outputs.output_or_stdout(path))?;
+    Ok(outputs)
 }
 
 /// Replaces the generated part of a document: `update` takes its name and its text.
@@ -75,7 +75,7 @@ pub(crate) fn write_document(
     update: impl Fn(&str, &str) -> Result<String, LabError>,
 ) -> anyhow::Result<()> {
     let text = update(&path.display().to_string(), &read_or_empty(path)?)?;
-    Ok(write_text(path, &text)?)
+    output::text_to(path, &text)
 }
 
 /// Checks that a document can take a table, before anything runs.
@@ -87,8 +87,11 @@ pub(crate) fn check_document(
     Ok(())
 }
 
-/// Returns the text of a document; empty if it does not exist yet.
+/// Returns the text of a document; empty if it does not exist yet, or is stdout.
 fn read_or_empty(path: &Path) -> anyhow::Result<String> {
+    if output::is_stdout(path) {
+        return Ok(String::new());
+    }
     match std::fs::read_to_string(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
         read => read.with_context(|| path.display().to_string()),

@@ -1,7 +1,6 @@
 //! `wafer measure`
 
 use std::io::Write as _;
-use std::path::Path;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -23,12 +22,8 @@ const GRACE: Duration = Duration::from_secs(5);
 pub(crate) fn run(args: &MeasureArgs, quiet: bool) -> anyhow::Result<()> {
     let mut outputs = Outputs::default();
     outputs.input(args.device.as_ref());
-    let all = args.json.as_deref().into_iter().chain(args.report.as_deref());
-    let (stdout, files): (Vec<&Path>, Vec<&Path>) = all.partition(|path| output::is_stdout(path));
-    if stdout.len() > 1 {
-        return Err(LabError::config("--report", "stdout has the record of --json -").into());
-    }
-    files.into_iter().try_for_each(|path| outputs.output(path))?;
+    let mut documents = args.json.iter().chain(&args.report);
+    documents.try_for_each(|path| outputs.output_or_stdout(path))?;
     let drive = NvmeCli {
         program: args.nvme_cli.clone(),
         device: args.device.clone(),

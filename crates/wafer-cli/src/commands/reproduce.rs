@@ -26,8 +26,8 @@ pub(crate) fn run(args: &ReproduceArgs, quiet: bool) -> anyhow::Result<()> {
             let reason = format!("{}: not a folder", out.display());
             return Err(ConfigError::new(Place::Argument("out"), reason).into());
         }
-        std::fs::create_dir_all(out.join("results"))
-            .map_err(|source| ConfigError::io(out.clone(), source))?;
+        let results = out.join("results");
+        std::fs::create_dir_all(&results).map_err(|source| ConfigError::io(results, source))?;
     }
     let experiments = match &args.experiments {
         Some(folder) => folder.clone(),
@@ -52,7 +52,8 @@ pub(crate) fn run(args: &ReproduceArgs, quiet: bool) -> anyhow::Result<()> {
     let records = plan.runs.iter().map(|run| result_file(&run.name, run.experiment.seed));
     files.extend(records.filter_map(|name| in_folder(&name)));
     files.extend(args.table.markdown.clone());
-    figures::check_outputs(&plan, &experiments, files.iter().map(PathBuf::as_path))?;
+    files.extend(args.json.then(|| PathBuf::from("-")));
+    let outputs = figures::check_outputs(&plan, &experiments, &files)?;
     if let Some(path) = &args.table.markdown {
         let empty = Reproduction::new(&plan, &Outcomes::new(), 0.0);
         figures::check_document(path, |label, text| empty.update_document(label, text))?;
@@ -70,7 +71,7 @@ pub(crate) fn run(args: &ReproduceArgs, quiet: bool) -> anyhow::Result<()> {
     }
     if args.json {
         output::json(&table)?;
-    } else {
+    } else if !outputs.has_stdout() {
         figures::print(&table)?;
     }
     figures::finish(&table, args.table.strict)
@@ -139,7 +140,9 @@ fn list(plan: &Plan) -> anyhow::Result<()> {
     }
     writeln!(out)?;
     runs.print(&mut out)?;
-    writeln!(out, "\n{} runs, {} seeds each", plan.runs.len(), plan.seeds)?;
+    let (runs, seeds) =
+        (output::count(plan.runs.len(), "run"), output::count(plan.seeds as usize, "seed"));
+    writeln!(out, "\n{runs}, {seeds} each")?;
     out.flush()?;
     Ok(())
 }

@@ -20,19 +20,15 @@ pub(crate) fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
     if args.table && args.json.as_deref().is_some_and(output::is_stdout) {
         return Err(LabError::config("--table", "stdout has the JSON of --json -").into());
     }
-    let is_stdout = |path: &Option<PathBuf>| path.as_deref().is_some_and(output::is_stdout);
-    if is_stdout(&args.json) && is_stdout(&args.fio_json) {
-        return Err(LabError::config("--fio-json", "stdout has the JSON of --json -").into());
-    }
     let experiments = experiments(args)?;
-    let target = Target::new(args.json.as_deref(), experiments.len() > 1)?;
-    if matches!(target, Target::Folder(_)) {
+    if args.json.as_deref().is_some_and(is_folder) {
         let is_outside = |e: &&Experiment| Path::new(&e.name).file_name() != Some(e.name.as_ref());
         if let Some(Experiment { name, .. }) = experiments.iter().find(is_outside) {
             let why = format!("the folder cannot hold a file of the experiment `{name}`");
             return Err(LabError::config("--json", why).into());
         }
     }
+    let target = Target::new(args.json.as_deref(), experiments.len() > 1)?;
     let references =
         experiments.iter().map(reference).collect::<Result<Vec<Option<Reference>>, LabError>>()?;
     check_outputs(args, &experiments, &target)?;
@@ -157,16 +153,19 @@ fn check_outputs(
     let mut outputs = Outputs::default();
     args.experiments.iter().for_each(|path| outputs.input(path));
     experiments.iter().flat_map(Experiment::files).for_each(|path| outputs.input(&path));
-    let fio_json = args.fio_json.as_deref().filter(|path| !output::is_stdout(path));
-    fio_json.map_or(Ok(()), |path| outputs.output(path))?;
+    args.fio_json.iter().try_for_each(|path| outputs.output_or_stdout(path))?;
     match target {
         Target::Nowhere => Ok(()),
-        Target::File { path, .. } if output::is_stdout(path) => Ok(()),
-        Target::File { path, .. } => outputs.output(path),
+        Target::File { path, .. } => outputs.output_or_stdout(path),
         Target::Folder(folder) => experiments
             .iter()
             .try_for_each(|e| outputs.output(&folder.join(file_name(&e.name, e.seed)))),
     }
+}
+
+/// Reports whether a path names a folder, which may not exist yet.
+fn is_folder(path: &Path) -> bool {
+    path.is_dir() || path.to_string_lossy().ends_with('/')
 }
 
 /// Returns the name of a record in a folder.
@@ -229,7 +228,7 @@ impl Target {
     fn new(json: Option<&Path>, several: bool) -> Result<Self, LabError> {
         let Some(path) = json else { return Ok(Target::Nowhere) };
         let wrong = |reason: String| LabError::config(format!("--json {}", path.display()), reason);
-        if path.is_dir() || path.to_string_lossy().ends_with('/') {
+        if is_folder(path) {
             std::fs::create_dir_all(path)
                 .map_err(|e| wrong(format!("cannot make the folder: {e}")))?;
             return Ok(Target::Folder(path.to_owned()));

@@ -75,6 +75,7 @@ pub(crate) fn man(command: &[String]) -> anyhow::Result<()> {
     let unknown = || LabError::config(format!("man {}", command.join(" ")), "no such command");
     let page = command.iter().try_fold(&root, |page, name| page.find_subcommand(name));
     let mut text = Vec::new();
-    clap_mangen::Man::new(page.ok_or_else(unknown)?.clone()).render(&mut text)?;
+    let page = clap_mangen::Man::new(page.ok_or_else(unknown)?.clone());
+    page.source(concat!("wafer ", env!("CARGO_PKG_VERSION"))).render(&mut text)?;
     output::text(&String::from_utf8_lossy(&text))
 }

@@ -167,13 +167,12 @@ pub(crate) fn speed(
     )?;
     if let Some(rate) = write_rate.filter(|rate| *rate > 0) {
         let real = summary.media_bytes as f64 / rate as f64;
-        write!(
-            out,
-            "; at {}/s the device needs {} for them: {:.0} times faster",
-            output::bytes(rate),
-            output::seconds(real),
-            real / performance.wall_seconds.max(1e-9)
-        )?;
+        let (rate, needed) = (output::bytes(rate), output::seconds(real));
+        let (quick, slow) =
+            (performance.wall_seconds.min(real), performance.wall_seconds.max(real));
+        let word = if real < slow { "slower" } else { "faster" };
+        let times = slow / quick.max(1e-9);
+        write!(out, "; at {rate}/s the device needs {needed} for them: {times:.0} times {word}")?;
     }
     writeln!(out)
 }

@@ -122,10 +122,10 @@ fn info(files: &[PathBuf], set: &[String], json: bool, quiet: bool) -> anyhow::R
 fn print(out: &mut impl std::io::Write, scan: &Scan) -> anyhow::Result<()> {
     writeln!(
         out,
-        "{}: {}, {} requests in {}, {} damaged",
+        "{}: {}, {} in {}, {} damaged",
         scan.path.display(),
         scan.format.name,
-        scan.requests(),
+        output::count(scan.requests() as usize, "request"),
         output::seconds(seconds(scan)),
         scan.faults.count
     )?;

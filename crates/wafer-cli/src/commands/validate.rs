@@ -12,9 +12,8 @@ pub(crate) fn run(args: &ValidateArgs, quiet: bool) -> anyhow::Result<()> {
     let options = Options { data_dir: args.table.data.data_dir.clone(), ..Options::default() };
     let curves = experiments(&args.experiments, &args.names, &options)?;
     let plan = plan(&curves, args.seeds.unwrap_or(1))?;
-    let json = args.json.as_deref().filter(|path| !output::is_stdout(path));
-    let all = json.into_iter().chain(args.table.markdown.as_deref());
-    figures::check_outputs(&plan, &args.experiments, all)?;
+    let documents = args.json.iter().chain(&args.table.markdown);
+    let outputs = figures::check_outputs(&plan, &args.experiments, documents)?;
     if let Some(path) = &args.table.markdown {
         let empty = Reproduction::new(&plan, &Outcomes::new(), 0.0);
         figures::check_document(path, |label, text| update_document(&empty, label, text))?;
@@ -27,7 +26,7 @@ pub(crate) fn run(args: &ValidateArgs, quiet: bool) -> anyhow::Result<()> {
     if let Some(path) = &args.table.markdown {
         figures::write_document(path, |label, text| update_document(&table, label, text))?;
     }
-    if !args.json.as_deref().is_some_and(output::is_stdout) {
+    if !outputs.has_stdout() {
         figures::print(&table)?;
     }
     figures::finish(&table, args.table.strict)

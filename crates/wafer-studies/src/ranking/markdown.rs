@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{PolicyRow, Ranking, WorkloadRanking};
+use super::{PolicyRow, Ranking, WorkloadRanking, count};
 
 impl PolicyRow {
     /// Returns the paired difference with its interval, such as `-0.312 ± 0.004`.
@@ -22,10 +22,7 @@ impl PolicyRow {
 impl WorkloadRanking {
     /// Returns the name, device, host bytes and number of seeds, in one line.
     pub fn title(&self) -> String {
-        let seeds = match self.seeds.len() {
-            1 => "1 seed".to_owned(),
-            n => format!("{n} seeds"),
-        };
+        let seeds = count(self.seeds.len(), "seed");
         format!("{}, device {}, {} host bytes, {seeds}", self.name, self.device, self.host_bytes)
     }
 }

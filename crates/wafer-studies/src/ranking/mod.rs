@@ -12,6 +12,7 @@ use wafer_device::Destination;
 use wafer_lab::{Experiment, LabError, Options};
 use wafer_record::Record;
 use wafer_record::statistics::{Mean, mean};
+use wafer_record::text::count;
 
 /// The `schema` of a ranking.
 pub const COMPARE_SCHEMA: &str = "wafer.compare/1";
@@ -154,8 +155,8 @@ impl BoundRow {
     /// Returns the lines of a table: what stands in them, and the WAF.
     pub fn lines(&self) -> Vec<(String, f64)> {
         let how = if self.by_handle { ", by handle" } else { "" };
-        let mut lines =
-            vec![(format!("with future knowledge, {} open RUs{how}", self.open_units), self.waf)];
+        let open = count(self.open_units, "open RU");
+        let mut lines = vec![(format!("with future knowledge, {open}{how}"), self.waf)];
         lines.extend(
             self.lower_bound
                 .map(|waf| ("proven lower bound without separation of host data".to_owned(), waf)),
