@@ -275,7 +275,7 @@ def test_the_default_is_one_class(small, two_jobs):
     class Nine(ByGeneration):
         classes = 9
 
-    with pytest.raises(wafer.ConfigError, match=r"gc_generations: 9 is not between 1 and 8"):
+    with pytest.raises(wafer.ConfigError, match="policy: classes = 9 is no whole number from 1 to 8"):
         wafer.run(small, two_jobs, volume="6x", policy=Nine())
 
     class Both(ByGeneration):

@@ -145,7 +145,7 @@ def configured(policy: Policy | None) -> dict[str, Any]:
     Raises
     ------
     ConfigError
-        ``classes`` together with another ``destination``.
+        ``classes`` are not 1 to 8, or together with another ``destination``.
     """
     destination = getattr(policy, "destination", None)
     classes = getattr(policy, "classes", None)
@@ -153,4 +153,6 @@ def configured(policy: Policy | None) -> dict[str, Any]:
         return {} if destination is None else {"gc_destination": destination}
     if destination not in (None, "generation"):
         raise ConfigError(f'policy: classes = {classes!r} needs destination = "generation" or None')
+    if isinstance(classes, bool) or not isinstance(classes, int) or not 1 <= classes <= 8:
+        raise ConfigError(f"policy: classes = {classes!r} is no whole number from 1 to 8")
     return {"gc_destination": "generation", "gc_generations": classes}

@@ -61,6 +61,7 @@ use wafer_config::ResolvedDevice;
 use wafer_lab::source::Workload;
 use wafer_lab::{LabError, TraceSource, refuse_if_short};
 use wafer_record::host::available_memory;
+use wafer_record::text::count;
 use wafer_trace::{PlaceMap, Scan};
 
 /// Advises on the placement of a workload. `progress` is called with a description of each step.
@@ -81,8 +82,10 @@ pub fn advise(
     let simulated = scale::device(device, traces, options, &mut notices)?;
     if options.handles > device.config.handles {
         notices.push(format!(
-            "{} has {} placement handles; the advice is for a drive with {}",
-            device.name, device.config.handles, options.handles
+            "{} has {}; the advice is for a drive with {}",
+            device.name,
+            count(device.config.handles.into(), "placement handle"),
+            options.handles
         ));
     }
     if options.hold_out <= 0.0 {

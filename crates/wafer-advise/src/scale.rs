@@ -9,6 +9,7 @@ use wafer_config::ResolvedDevice;
 use wafer_device::{Geometry, Layout};
 use wafer_interface::Bytes;
 use wafer_lab::{LabError, TraceFile, TraceSource};
+use wafer_record::text::{bytes, count};
 use wafer_trace::{GRANULE, Map, Scan, TraceOptions};
 
 use super::advice::AdviseOptions;
@@ -38,21 +39,21 @@ pub(super) fn device(
         let capacity = (touched as f64 / fill) as u64;
         let logical = device.logical_bytes();
         if touched > 0 && capacity < logical {
-            let count = u64::from(device.geometry.ru_count).max(1);
+            let ru_count = f64::from(device.geometry.ru_count.max(1));
             let physical = capacity as f64 * (1.0 + overprovisioning);
             let page = config.page.0;
-            let ru = ((physical / count as f64) as u64).max(SMALLEST_RU).next_multiple_of(page);
+            let ru = ((physical / ru_count) as u64).max(SMALLEST_RU).next_multiple_of(page);
             config.capacity = Bytes(capacity / page * page);
             config.reclaim_unit.size = Bytes(ru);
-            config.reclaim_unit.count = Some((physical / ru as f64).round() as u64);
+            let rus = (physical / ru as f64).round().max(1.0) as u64;
+            config.reclaim_unit.count = Some(rus);
             config.overprovisioning = None;
             notices.push(format!(
-                "simulated on {} scaled to the traffic: capacity {:.2} GiB, {} reclaim units of {:.2} MiB, \
-                 over-provisioning {:.1} %, fill {:.0} %",
+                "simulated on {} scaled to the traffic: capacity {}, {} of {}, over-provisioning {:.1} %, fill {:.0} %",
                 device.name,
-                config.capacity.0 as f64 / (1u64 << 30) as f64,
-                config.reclaim_unit.count.unwrap_or(0),
-                ru as f64 / (1u64 << 20) as f64,
+                bytes(config.capacity.0),
+                count(rus as usize, "reclaim unit"),
+                bytes(ru),
                 100.0 * overprovisioning,
                 100.0 * fill
             ));

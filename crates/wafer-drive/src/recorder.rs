@@ -33,6 +33,7 @@ impl Recorder {
             software: concat!("wafer ", env!("CARGO_PKG_VERSION")).to_owned(),
             started_unix_ms: clock.wall().as_millis() as u64,
             drive: inner.drive_uuid().map(|uuid| Uuid::from_bytes(uuid).to_string()),
+            earlier_media_bytes: inner.lifetime().media_bytes,
             device: inner.config.clone(),
             geometry: CaptureGeometry::from(inner.device.geometry()),
             namespaces: (namespaces.iter().flatten())

@@ -197,6 +197,7 @@ fn a_capture_onto_a_file_of_the_drive_is_refused() {
     let capture = std::fs::File::open(folder.path().join("capture")).unwrap();
     let capture = wafer_record::capture::CaptureReader::new(capture).unwrap();
     assert_eq!(capture.header().drive.as_ref().map(String::len), Some(36));
+    assert_eq!(capture.header().earlier_media_bytes, 4096);
 }
 
 #[test]

@@ -267,14 +267,15 @@ fn tenants_that_do_not_fit_together_are_refused_before_they_are_built() {
     assert!(error.to_string().contains("large on device warp needs"), "{error}");
 }
 
-/// Writes a capture of commands a microsecond apart, as a drive of `device` records it.
-fn capture(path: &Path, device: &str, commands: &[Command]) {
+/// Writes a capture of commands a microsecond apart, as a drive of `device` records it that has written so much before.
+fn capture(path: &Path, device: &str, earlier_media_bytes: u64, commands: &[Command]) {
     let resolved = device_from_text("recorded", device, &[]).unwrap();
     let header = CaptureHeader {
         format: "wafer.capture/1".to_owned(),
         software: "test".to_owned(),
         started_unix_ms: 0,
         drive: None,
+        earlier_media_bytes,
         geometry: CaptureGeometry::from(&resolved.geometry),
         device: resolved.config,
         namespaces: Vec::new(),
@@ -293,7 +294,7 @@ fn captured(device: &str, pace: &str, captures: &[&[Command]]) -> Record {
     let folder = tempfile::tempdir().unwrap();
     let mut text = "seed = 1\n[device]\n".to_owned() + device;
     for (n, commands) in captures.iter().enumerate() {
-        capture(&folder.path().join(format!("{n}.wcap")), device, commands);
+        capture(&folder.path().join(format!("{n}.wcap")), device, 0, commands);
         text += &format!(
             "[[device.namespaces]]\nsize = \"32MiB\"\nhandles = [{}, {}]\n",
             2 * n,
@@ -313,6 +314,23 @@ fn captured(device: &str, pace: &str, captures: &[&[Command]]) -> Record {
 
 const SMALL: &str = "capacity = \"64MiB\"\nreclaim_unit.size = \"1MiB\"\n\
                      overprovisioning = 0.5\nhandles = 4\n";
+
+#[test]
+fn a_capture_of_a_drive_that_was_used_before_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    for (earlier, expected) in [(0, None), (3_000_000, Some("had written 3.00 MB before"))] {
+        let path = folder.path().join("c.wcap");
+        capture(&path, SMALL, earlier, &[Command::write(0, 8, Placement(0))]);
+        let text = format!("[device]\n{SMALL}[workload]\ntrace = \"c.wcap\"\n");
+        std::fs::write(folder.path().join("e.toml"), text).unwrap();
+        let experiment =
+            Experiment::from_file(&folder.path().join("e.toml"), &Options::default()).unwrap();
+        let notices = experiment.check().unwrap().notices;
+        let said = notices.iter().find(|line| line.contains("before; a replay"));
+        assert_eq!(said.is_some(), expected.is_some(), "{notices:?}");
+        assert!(expected.is_none_or(|text| said.unwrap().contains(text)), "{notices:?}");
+    }
+}
 
 /// An update after every tenth write leaves a reclaim unit that is not fully written.
 #[test]

@@ -15,13 +15,24 @@ pub use record::{Session, record};
 pub use tracker::{Growth, Tracker};
 pub use wafer_record::Source;
 
-/// Counters of a drive at one moment, in bytes since it was made or last reset.
+/// A counter of a log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counter {
+    /// As the log has it: a counter wraps in its units.
+    pub units: u128,
+    /// Bytes of a unit.
+    pub unit_bytes: u64,
+}
+
+/// Counters of a drive at one moment, since it was made or last reset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// HBMW.
-    pub host_bytes: u128,
-    /// MBMW.
-    pub media_bytes: u128,
-    /// MBE, if the source reports it.
-    pub erased_bytes: Option<u128>,
+    /// Host bytes written.
+    pub host: Counter,
+    /// Media bytes written.
+    pub media: Counter,
+    /// Media bytes erased, if the source reports them.
+    pub erased: Option<Counter>,
+    /// Whether one log has all of them, which is reset as one.
+    pub one_log: bool,
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::{Reading, Source};
+use super::{Counter, Reading, Source};
 
 /// A drive that is read through nvme-cli.
 #[derive(Clone, Debug)]
@@ -81,34 +81,41 @@ impl NvmeCli {
     /// One line: nvme-cli failed, took too long, or its output lacks the counters.
     pub fn read(&self, source: Source) -> Result<Reading, String> {
         let group = self.endurance_group.to_string();
+        let counter = |log: &Value, key: &str, unit_bytes: u64| {
+            field(log, key).map(|units| Counter { units, unit_bytes })
+        };
+        let unit = source.unit_bytes();
         match source {
             Source::Fdp => {
                 let log = self.json(&["fdp", "stats", &self.device, "-e", &group])?;
                 Ok(Reading {
-                    host_bytes: field(&log, "hbmw")?,
-                    media_bytes: field(&log, "mbmw")?,
-                    erased_bytes: Some(field(&log, "mbe")?),
+                    host: counter(&log, "hbmw", unit)?,
+                    media: counter(&log, "mbmw", unit)?,
+                    erased: Some(counter(&log, "mbe", unit)?),
+                    one_log: true,
                 })
             }
             Source::Ocp => {
                 let cloud = self.json(&["ocp", "smart-add-log", &self.device])?;
                 let smart = self.json(&["smart-log", &self.device])?;
                 Ok(Reading {
-                    host_bytes: field(&smart, "data_units_written")?.saturating_mul(512_000),
-                    media_bytes: field(&cloud, "physical_media_units_written")?,
-                    erased_bytes: None,
+                    host: counter(&smart, "data_units_written", unit)?,
+                    media: counter(&cloud, "physical_media_units_written", 1)?,
+                    erased: None,
+                    one_log: false,
                 })
             }
             Source::EnduranceGroup => {
                 let log = self.json(&["endurance-log", &self.device, "-g", &group])?;
-                let media = field(&log, "media_units_written")?;
-                if media == 0 {
+                let media = counter(&log, "media_units_written", unit)?;
+                if media.units == 0 {
                     return Err("media units written are not reported".to_owned());
                 }
                 Ok(Reading {
-                    host_bytes: field(&log, "data_units_written")?.saturating_mul(1_000_000_000),
-                    media_bytes: media.saturating_mul(1_000_000_000),
-                    erased_bytes: None,
+                    host: counter(&log, "data_units_written", unit)?,
+                    media,
+                    erased: None,
+                    one_log: true,
                 })
             }
         }
@@ -243,8 +250,9 @@ mod tests {
             printf '{\n  "hbmw":956637184,\n  "mbmw":974405632,\n  "mbe":0\n}\n'"#,
         );
         let reading = cli.read(Source::Fdp).unwrap();
-        let expected = (956_637_184, 974_405_632, Some(0));
-        assert_eq!((reading.host_bytes, reading.media_bytes, reading.erased_bytes), expected);
+        let bytes = |units| Counter { units, unit_bytes: 1 };
+        let expected = (bytes(956_637_184), bytes(974_405_632), Some(bytes(0)));
+        assert_eq!((reading.host, reading.media, reading.erased), expected);
         assert_eq!(cli.detect().unwrap().0, Source::Fdp);
     }
 
@@ -258,8 +266,10 @@ mod tests {
             esac"#,
         );
         let (source, reading) = cli.detect().unwrap();
-        assert_eq!((source, reading.host_bytes), (Source::Ocp, 512_000_000));
-        assert_eq!((reading.media_bytes, reading.erased_bytes), ((1 << 64) + 5, None));
+        let host = Counter { units: 1000, unit_bytes: 512_000 };
+        assert_eq!((source, reading.host, reading.one_log), (Source::Ocp, host, false));
+        let media = Counter { units: (1 << 64) + 5, unit_bytes: 1 };
+        assert_eq!((reading.media, reading.erased), (media, None));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Growth of counters between readings: wraps, resets and missed readings.
 
-use super::Reading;
+use super::{Counter, Reading};
 
 /// Widths of counters that drives are known to keep behind 128-bit fields.
 const WIDTHS: [u32; 3] = [32, 64, 128];
@@ -21,16 +21,17 @@ pub struct Growth {
 /// Adds up readings.
 ///
 /// A counter that decreases has wrapped if it was in the last quarter of 32, 64 or 128 bits and is now in
-/// the first quarter; its growth is then known. Otherwise the drive was reset (a power cycle of volatile
-/// counters, FDP enabled again, another drive): all counters restarted at zero, and their values are the
-/// growth since then. A failed reading makes the next interval longer; totals stay complete.
+/// the first quarter; its growth is then known. If it decreases by at most 1 %, the drive told it wrong: its reading is
+/// missed, and it counts on when it has passed the one before. Otherwise its log was reset (a power cycle of volatile
+/// counters, FDP enabled again, another drive): all counters of the log restarted at zero, and their values are the
+/// growth since then. A missed reading makes the next interval longer; totals stay complete.
 #[derive(Clone, Debug)]
 pub struct Tracker {
     last: Reading,
     /// Totals at each reading after the first.
     pub samples: Vec<Growth>,
     total: Growth,
-    /// Readings that failed.
+    /// Readings that failed, or in which a counter was told wrong.
     pub missed: u64,
     /// Counters that wrapped.
     pub wraps: u64,
@@ -54,36 +55,39 @@ impl Tracker {
     /// Takes a reading `seconds` after the first.
     pub fn add(&mut self, seconds: f64, now: Reading) -> Growth {
         let before = self.last;
-        let host = step(before.host_bytes, now.host_bytes);
-        let media = step(before.media_bytes, now.media_bytes);
-        let erased = match (before.erased_bytes, now.erased_bytes) {
-            (Some(before), Some(now)) => step(before, now),
-            _ => Step::Grown(0),
-        };
-        let (host, media, erased) = if [host, media, erased].contains(&Step::Reset) {
+        let erased = before.erased.zip(now.erased).unwrap_or_default();
+        let pairs = [(before.host, now.host), (before.media, now.media), erased];
+        let steps = pairs.map(|(before, now)| step(before.units, now.units));
+        let is_reset = steps.contains(&Step::Reset);
+        if is_reset {
             self.resets.push(seconds);
-            (now.host_bytes, now.media_bytes, now.erased_bytes.unwrap_or(0))
-        } else {
-            let mut of = |step: Step| match step {
-                Step::Grown(bytes) => bytes,
-                Step::Wrapped(bytes) => {
-                    self.wraps += 1;
-                    bytes
+        }
+        self.missed += u64::from(steps.contains(&Step::Wrong));
+        self.wraps += steps.iter().filter(|step| matches!(step, Step::Wrapped(_))).count() as u64;
+        let mut last = pairs.map(|(_, now)| now);
+        let mut bytes = [0; 3];
+        for (i, step) in steps.into_iter().enumerate() {
+            let Counter { units, unit_bytes } = last[i];
+            let growth = match step {
+                Step::Reset => units,
+                _ if is_reset && now.one_log => units,
+                Step::Grown(units) | Step::Wrapped(units) => units,
+                Step::Wrong => {
+                    last[i] = pairs[i].0;
+                    0
                 }
-                Step::Reset => 0,
             };
-            (of(host), of(media), of(erased))
-        };
-        let sum = |total: u64, growth: u128| {
-            u64::try_from(growth).map_or(u64::MAX, |growth| total.saturating_add(growth))
-        };
+            let growth = growth.saturating_mul(u128::from(unit_bytes));
+            bytes[i] = u64::try_from(growth).unwrap_or(u64::MAX);
+        }
         self.total = Growth {
             seconds,
-            host_bytes: sum(self.total.host_bytes, host),
-            media_bytes: sum(self.total.media_bytes, media),
-            erased_bytes: sum(self.total.erased_bytes, erased),
+            host_bytes: self.total.host_bytes.saturating_add(bytes[0]),
+            media_bytes: self.total.media_bytes.saturating_add(bytes[1]),
+            erased_bytes: self.total.erased_bytes.saturating_add(bytes[2]),
         };
-        self.last = now;
+        let erased = now.erased.map(|_| last[2]);
+        self.last = Reading { host: last[0], media: last[1], erased, ..now };
         self.samples.push(self.total);
         self.total
     }
@@ -103,6 +107,8 @@ impl Tracker {
 enum Step {
     Grown(u128),
     Wrapped(u128),
+    /// Back by so little that the drive has told it wrong.
+    Wrong,
     Reset,
 }
 
@@ -116,7 +122,7 @@ fn step(before: u128, now: u128) -> Step {
             return Step::Wrapped(most - before + now + 1);
         }
     }
-    Step::Reset
+    if before - now <= before / 100 { Step::Wrong } else { Step::Reset }
 }
 
 #[cfg(test)]
@@ -124,7 +130,9 @@ mod tests {
     use super::*;
 
     fn reading(host: u128, media: u128, erased: u128) -> Reading {
-        Reading { host_bytes: host, media_bytes: media, erased_bytes: Some(erased) }
+        let [host, media, erased] =
+            [host, media, erased].map(|units| Counter { units, unit_bytes: 1 });
+        Reading { host, media, erased: Some(erased), one_log: true }
     }
 
     #[test]
@@ -160,6 +168,49 @@ mod tests {
         assert_eq!((tracker.resets.as_slice(), tracker.wraps), (&[2.0][..], 0));
         let total = tracker.add(3.0, reading(20, 3_000_100, 0));
         assert_eq!(total.host_bytes, 1_000_020);
+    }
+
+    /// SMART and the log of the OCP specification.
+    fn two_logs(host: u128, media: u128) -> Reading {
+        let host = Counter { units: host, unit_bytes: 512_000 };
+        Reading {
+            host,
+            media: Counter { units: media, unit_bytes: 1 },
+            erased: None,
+            one_log: false,
+        }
+    }
+
+    #[test]
+    fn counters_wrap_in_their_units() {
+        let mut tracker = Tracker::new(two_logs((1 << 32) - 2000, 1 << 50));
+        let total = tracker.add(1.0, two_logs(2000, (1 << 50) + 5));
+        assert_eq!((total.host_bytes, total.media_bytes), (4000 * 512_000, 5));
+        assert_eq!((tracker.wraps, tracker.resets.len()), (1, 0));
+    }
+
+    #[test]
+    fn logs_are_reset_each_by_itself() {
+        let mut tracker = Tracker::new(two_logs(9000, 1 << 50));
+        let total = tracker.add(1.0, two_logs(3, (1 << 50) + 5));
+        assert_eq!((total.host_bytes, total.media_bytes), (3 * 512_000, 5));
+        assert_eq!((tracker.wraps, tracker.resets.as_slice()), (0, &[1.0][..]));
+    }
+
+    #[test]
+    fn a_counter_that_is_told_wrong_counts_on_from_where_it_was() {
+        let tera = 1_000_000_000_000;
+        let mut tracker = Tracker::new(reading(tera, 2 * tera, 0));
+        tracker.add(1.0, reading(tera + 1000, 2 * tera + 2000, 0));
+        let total = tracker.add(2.0, reading(tera - 500, 2 * tera + 4000, 0));
+        assert_eq!((total.host_bytes, total.media_bytes), (1000, 4000));
+        let total = tracker.add(3.0, reading(tera + 3000, 2 * tera + 6000, 0));
+        assert_eq!((total.host_bytes, total.media_bytes), (3000, 6000));
+        assert_eq!((tracker.missed, tracker.wraps, tracker.resets.len()), (1, 0, 0));
+        // More than a hundredth is a reset.
+        let total = tracker.add(4.0, reading(tera / 100 * 98, 5, 0));
+        assert_eq!((total.host_bytes, total.media_bytes), (3000 + 980_000_000_000, 6005));
+        assert_eq!(tracker.resets.as_slice(), [4.0]);
     }
 
     #[test]

@@ -72,21 +72,24 @@ impl Engine {
         Ok(buffer.len())
     }
 
-    /// Writes at `offset`.
+    /// Writes at `offset` up to the end of the namespace and returns the number of bytes written, as block devices do.
     ///
     /// # Errors
-    /// The range reaches beyond the end of the namespace, or the medium cannot be written.
-    pub fn write(&self, namespace: usize, offset: u64, data: &[u8]) -> io::Result<()> {
+    /// There is nothing to write before the end of the namespace, or the medium cannot be written.
+    pub fn write(&self, namespace: usize, offset: u64, data: &[u8]) -> io::Result<usize> {
         let at = self.namespace(namespace)?;
-        if offset.checked_add(data.len() as u64).is_none_or(|end| end > at.bytes) {
+        if data.is_empty() {
+            return Ok(0);
+        }
+        let length = (data.len() as u64).min(at.bytes.saturating_sub(offset));
+        if length == 0 {
             return Err(io::ErrorKind::StorageFull.into());
         }
-        if data.is_empty() {
-            return Ok(());
-        }
         self.check_writable(at)?;
+        let data = &data[..length as usize];
         at.store.write(offset, data)?;
-        self.command(at.id(), Op::Write, offset, data.len() as u64)
+        self.command(at.id(), Op::Write, offset, length)?;
+        Ok(data.len())
     }
 
     /// Deallocates a range up to the end of the namespace. It then reads as zeroes, and pages that lie

@@ -306,7 +306,7 @@ impl Filesystem for Files {
             return reply.error(Errno::EACCES);
         };
         match self.engine.write(namespace, offset, data) {
-            Ok(()) => reply.written(data.len() as u32),
+            Ok(written) => reply.written(written as u32),
             Err(error) => reply.error(errno(&error)),
         }
     }

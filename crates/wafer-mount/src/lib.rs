@@ -21,8 +21,8 @@
 //! the same ones. What was written is read back until it is deallocated; then it reads as zeroes.
 //!
 //! # Error model
-//! [`MountError`], one line. A request that reaches behind the end of a namespace fails with ENOSPC
-//! (writes) or is cut short (reads), as on a block device; a medium's error is passed on.
+//! [`MountError`], one line. A request that reaches behind the end of a namespace is cut short, and a write that begins
+//! there fails with ENOSPC, as on a block device; a medium's error is passed on.
 //!
 //! # What it does not implement
 //! Placement identifiers: files have no way to name them, so each namespace writes to its first handle.

@@ -10,11 +10,15 @@ mod record;
 mod tests;
 mod writer;
 
+use std::path::Path;
+
 pub use reader::CaptureReader;
 pub use record::{CaptureEvent, CaptureRecord};
 use serde::{Deserialize, Serialize};
 use wafer_device::{DeviceConfig, Geometry};
 pub use writer::CaptureWriter;
+
+use crate::text::bytes;
 
 /// The first eight bytes of a capture.
 pub const MAGIC: [u8; 8] = *b"WAFERCAP";
@@ -37,12 +41,24 @@ pub struct CaptureHeader {
     /// UUID of the drive, if it has files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drive: Option<String>,
+    /// Media bytes that the drive had written before.
+    #[serde(default)]
+    pub earlier_media_bytes: u64,
     /// The device's configuration, every key resolved.
     pub device: DeviceConfig,
     /// Sizes that follow from it.
     pub geometry: CaptureGeometry,
     /// Namespaces at the start; later ones are in the records.
     pub namespaces: Vec<CaptureNamespace>,
+}
+
+/// Returns the notice on a capture of a drive that had written so many media bytes before; none for a fresh one.
+pub fn past(capture: &Path, media_bytes: u64) -> Option<String> {
+    let (path, bytes) = (capture.display(), bytes(media_bytes));
+    let text = format!(
+        "{path}: the drive had written {bytes} before; a replay on a fresh one counts differently"
+    );
+    (media_bytes > 0).then_some(text)
 }
 
 /// Sizes of the recorded drive.

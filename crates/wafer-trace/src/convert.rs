@@ -106,6 +106,7 @@ fn made_up(scan: &Scan) -> CaptureHeader {
         software: concat!("wafer ", env!("CARGO_PKG_VERSION"), ", converted").to_owned(),
         started_unix_ms: 0,
         drive: None,
+        earlier_media_bytes: 0,
         device: DeviceConfig {
             capacity: Bytes(capacity),
             page: Bytes(4096),

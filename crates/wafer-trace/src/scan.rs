@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use wafer_interface::Op;
 
+use wafer_record::capture::CaptureHeader;
+
 use super::decode::{Faults, SECTOR};
 use super::error::TraceError;
 use super::format::{FORMATS, Format, format};
@@ -88,6 +90,8 @@ pub struct Scan {
     pub processes: Vec<(String, u64)>,
     /// Bytes written whose process is not known.
     pub unknown_process_bytes: u64,
+    /// Media bytes that the drive of a capture had written before.
+    pub earlier_media_bytes: u64,
     /// Bytes written with each placement identifier, ascending; [`u16::MAX`] is none.
     pub placements: Vec<(u16, u64)>,
     /// Bytes written by requests up to 4, 16, 64, 256, 1024 KiB, and more.
@@ -271,6 +275,7 @@ impl Scanning {
             volumes: Vec::new(),
             processes: Vec::new(),
             unknown_process_bytes: 0,
+            earlier_media_bytes: 0,
             placements: Vec::new(),
             sizes: [0; 6],
             faults: Faults::default(),
@@ -349,6 +354,8 @@ impl Scanning {
         scan.origin_ns = origin_ns;
         scan.span_ns = self.times.map_or(0, |(from, to)| to - from);
         scan.placements = self.placements.into_iter().collect();
+        let header = reader.header().and_then(|h| serde_json::from_slice::<CaptureHeader>(h).ok());
+        scan.earlier_media_bytes = header.map_or(0, |header| header.earlier_media_bytes);
         scan.faults = reader.faults().clone();
         scan.messages = reader.messages();
         scan

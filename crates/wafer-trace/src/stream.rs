@@ -8,6 +8,8 @@ use wafer_interface::{
     StreamDescription, StreamState, Surplus,
 };
 
+use wafer_record::capture::past;
+
 use super::error::TraceError;
 use super::options::{Repeat, TraceOptions, Volumes};
 use super::placing::Placer;
@@ -110,6 +112,7 @@ impl TraceStream {
                 )),
             }
             notices.extend(damage(scan));
+            notices.extend(past(&scan.path, scan.earlier_media_bytes));
             let handles = target.namespace_handles.get(areas[0].namespace.index()).copied();
             let placer =
                 Placer::new(&trace.options.placement, scan, handles.unwrap_or(1), target.folder)?;

@@ -23,8 +23,9 @@ __all__ = ["Region", "Surface", "explore"]
 
 Array = npt.NDArray[np.float64]
 
-#: 95 % quantile of chi-squared with one degree of freedom.
-CHI2 = 3.84
+#: 95 % quantile of chi-squared with two degrees of freedom: number of units and net spare are both in the
+#: region.
+CHI2 = 5.99
 #: Deviances this far above the minimum need not be known accurately.
 FAR = 20.0
 #: Minimum number of blocks in a reclaim unit, and in one of a scaled device, whose fill fluctuates more than

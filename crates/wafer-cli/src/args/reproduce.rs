@@ -42,7 +42,7 @@ pub(crate) struct ReproduceArgs {
     pub(crate) seeds: u64,
 
     /// Folder for the table (reproduce.json), the page (report.html), the record of each run (results/)
-    /// and all configurations (configs/).
+    /// and, without --experiments, all configurations (configs/).
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: Option<PathBuf>,
 

@@ -75,17 +75,22 @@ pub(crate) fn run(args: &MeasureArgs, quiet: bool) -> anyhow::Result<()> {
         sample(&drive, source, &mut tracker, clock, &mut lines);
     };
     // The last reading counts: what the command wrote since the one before would be lost.
-    for attempt in 0..3 {
-        if sample(&drive, source, &mut tracker, clock, &mut lines) {
-            break;
-        }
-        if attempt < 2 {
+    let mut attempts = 0..3;
+    let is_complete = attempts.any(|attempt| {
+        if attempt > 0 {
             std::thread::sleep(Duration::from_millis(200));
         }
-    }
+        sample(&drive, source, &mut tracker, clock, &mut lines)
+    });
     if tracker.samples.is_empty() {
         let reason = "no reading succeeded after the first; nothing was written";
         return Err(LabError::Run(format!("{}: {reason}", args.device)).into());
+    }
+    if !is_complete {
+        let last = output::seconds(tracker.total().seconds);
+        output::warning(&format!(
+            "the last reading failed: what was written after {last} is not counted"
+        ));
     }
     let record = wafer_measure::record(
         Session {
@@ -134,12 +139,16 @@ fn sample(
     clock: Instant,
     lines: &mut Lines,
 ) -> bool {
-    let resets = tracker.resets.len();
+    let (resets, missed) = (tracker.resets.len(), tracker.missed);
     match drive.read(source) {
         Ok(reading) => {
             let total = tracker.add(clock.elapsed().as_secs_f64(), reading);
             if tracker.resets.len() > resets {
                 output::notice(lines.quiet, "the counters were reset; counting goes on from zero");
+            }
+            if tracker.missed > missed {
+                let text = "missed a reading: a counter stepped back; it counts on when it has passed the one before";
+                output::notice(lines.quiet, text);
             }
             lines.sample(total);
             true

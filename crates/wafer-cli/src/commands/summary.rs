@@ -151,7 +151,7 @@ pub(crate) fn comparison(out: &mut impl Write, comparison: &Comparison) -> io::R
     Ok(())
 }
 
-/// How fast the run was, beside the time that the real device needs at least.
+/// How fast the run was, beside its model time, or without a clock the time that the real device needs at least.
 pub(crate) fn speed(
     out: &mut impl Write,
     record: &Record,
@@ -165,14 +165,23 @@ pub(crate) fn speed(
         output::bytes(summary.media_bytes),
         output::seconds(performance.wall_seconds)
     )?;
-    if let Some(rate) = write_rate.filter(|rate| *rate > 0) {
-        let real = summary.media_bytes as f64 / rate as f64;
-        let (rate, needed) = (output::bytes(rate), output::seconds(real));
-        let (quick, slow) =
-            (performance.wall_seconds.min(real), performance.wall_seconds.max(real));
-        let word = if real < slow { "slower" } else { "faster" };
-        let times = slow / quick.max(1e-9);
-        write!(out, "; at {rate}/s the device needs {needed} for them: {times:.0} times {word}")?;
+    let real = match (&record.time, write_rate.filter(|rate| *rate > 0)) {
+        (Some(time), _) => {
+            let text = format!("{} of model time", output::seconds(time.seconds));
+            Some((time.seconds, text))
+        }
+        (None, Some(rate)) => {
+            let needed = summary.media_bytes as f64 / rate as f64;
+            let (rate, seconds) = (output::bytes(rate), output::seconds(needed));
+            Some((needed, format!("at {rate}/s the device needs {seconds} for them")))
+        }
+        (None, None) => None,
+    };
+    if let Some((real, text)) = real {
+        let wall = performance.wall_seconds;
+        let word = if real < wall { "slower" } else { "faster" };
+        let times = real.max(wall) / real.min(wall).max(1e-9);
+        write!(out, "; {text}: {times:.0} times {word}")?;
     }
     writeln!(out)
 }

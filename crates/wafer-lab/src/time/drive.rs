@@ -28,8 +28,9 @@ pub(crate) struct TimedRun<'a, const ATTRIBUTION: bool, const TIMED: bool> {
     media: Media,
     statistics: Statistics,
     now: Time,
-    /// Since when the media's counts count.
+    /// Since when the media's counts count, and what hosts had written by then.
     measured_from: Time,
+    measured_from_bytes: u64,
     /// Submissions, by the slots of their commands: a FIFO for those at once, and one for those later.
     due: Agenda<u64, 2>,
     commands: Slots,
@@ -125,6 +126,7 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
             media,
             now: 0,
             measured_from: 0,
+            measured_from_bytes: 0,
             due: Agenda::default(),
             commands: Slots::default(),
             flying: Agenda::default(),
@@ -201,7 +203,14 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
         let waf = counters.media_bytes as f64 / counters.host_bytes as f64;
         let (bytes, flash) = (geometry.logical_bytes(), geometry.flash_bytes());
         let drive = endurance::Drive::of_device(bytes, flash, pe_cycles);
-        let life = drive.life(waf, record.write.as_ref()?.bytes_per_second * 86_400.0).ok()?;
+        // What was written in later ramps is no result of a job, but wears the drive as long as the run. After a search for
+        // a queue depth, the life is that at the depth that was found.
+        let written = counters.host_bytes - self.measured_from_bytes;
+        let rate = match self.statistics.searches() {
+            true => record.write.as_ref()?.bytes_per_second,
+            false => written as f64 / record.seconds.max(1e-9),
+        };
+        let life = drive.life(waf, Some(rate * 86_400.0).filter(|rate| *rate > 0.0)?).ok()?;
         Some(LifeRecord {
             rated_media_bytes: drive.media_bytes(),
             dwpd: life.dwpd,
@@ -298,7 +307,7 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
         command.blocks -= (over / LBA_BYTES) as u32;
         if let Some(from) = self.statistics.submitted(ticket, time) {
             self.media.reset_counts(time);
-            self.measured_from = from;
+            (self.measured_from, self.measured_from_bytes) = (from, host);
         }
         self.device.observer_mut().work.clear();
         self.device.apply(&[command]);

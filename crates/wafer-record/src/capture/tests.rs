@@ -15,6 +15,7 @@ fn header() -> CaptureHeader {
         format: "wafer.capture/1".to_owned(),
         software: "test".to_owned(),
         started_unix_ms: 1,
+        earlier_media_bytes: 7,
         drive: None,
         geometry,
         namespaces: vec![CaptureNamespace {
