@@ -1,13 +1,16 @@
 """Tests calibration on simulated curves of devices whose parameters it does not know.
 
-    python python/benchmarks/blind.py [--only NAME] [--seed 77] [--write FILE.md]
+    python python/benchmarks/blind.py [--only NAME] [--seed 77] [--drawn FIRST..LAST] [--write FILE.md]
 
 The devices differ in capacity, reclaim units, over-provisioning, policy, thresholds and isolation. The
-workloads are fio jobs, a model, a trace and arrays. The first half of each curve is fitted.
+workloads are fio jobs, a model, a trace and arrays. The first half of each curve is fitted. `--drawn` takes
+small devices that are drawn at random, by their numbers, and says how many intervals hold.
 """
 
 import argparse
 import csv
+import math
+import random
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -52,6 +55,8 @@ class Hidden:
     gc: dict = field(default_factory=dict)
     #: Keys of the device that the calibration is given.
     known: dict = field(default_factory=dict)
+    #: Random seed of its run; default that of the command line.
+    seed: int | None = None
 
     def device(self):
         """Returns the device; its GC thresholds differ from those that the calibration assumes."""
@@ -101,6 +106,28 @@ def hidden(folder):
     ]
 
 
+def drawn(number):
+    """Returns the device of a number, drawn at random; draws again where no such device is possible."""
+    rng = random.Random(1000 + number)
+    while True:
+        gigabytes = rng.choice([16, 24, 32, 48, 64])
+        units = math.exp(rng.uniform(math.log(80), math.log(1500)))
+        size = max(4, round(gigabytes * 1e9 / units / 2**20))
+        overprovisioning = round(rng.uniform(0.07, 0.35), 3)
+        name = rng.choice(["RANDOM", "FREE", "HOT"])
+        gc = {"forced_free": rng.choice([0.002, 0.004, 0.01])}
+        if rng.random() < 0.5:
+            gc["destination"] = "host"
+        job = wafer.fio_text({"RANDOM": RANDOM, "FREE": FREE, "HOT": HOT}[name])
+        label = f"{number}, {name.lower()}"
+        case = Hidden(label, f"{gigabytes}GB", f"{size}MiB", overprovisioning, job, "8x", gc, seed=number)
+        try:
+            case.device()
+        except wafer.ConfigError:
+            continue
+        return case
+
+
 def truth_of(device):
     """Returns the true values of the calibrated parameters."""
     free = device.config["gc"]["forced_free"]
@@ -129,20 +156,28 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", help="only devices whose name contains this")
     parser.add_argument("--seed", type=int, default=77, help="random seed of the hidden runs")
+    parser.add_argument("--drawn", help="devices drawn at random instead, by number: FIRST..LAST")
     parser.add_argument("--write", type=Path)
     arguments = parser.parse_args()
     rows = []
+    held = dict.fromkeys(["overprovisioning", "reclaim_unit_count", "net_spare"], 0)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for case in hidden(folder):
+        first, _, last = (arguments.drawn or "").partition("..")
+        cases = [drawn(n) for n in range(int(first), int(last) + 1)] if last else hidden(folder)
+        for case in cases:
             if arguments.only and arguments.only not in case.name:
                 continue
-            truth = measure(case, folder / "curve.csv", arguments.seed)
+            seed = arguments.seed if case.seed is None else case.seed
+            truth = measure(case, folder / "curve.csv", seed)
             fit = wafer.calibrate(
                 folder / "curve.csv", case.capacity, case.workload, fraction=0.5, known=case.known
             )
             print(case.name, case.device(), truth, fit, f"{fit.seconds:.0f} s", "", sep="\n", flush=True)
+            for name in held:
+                held[name] += truth[name] in fit.intervals[name]
             rows.append([case.name, str(fit.structure), *fit_cells(fit, truth)])
+    print(f"of {len(rows)} devices the intervals of so many hold: {held}\n")
     publish(markdown(["hidden device", "structure found", *FIT_HEADS], rows), arguments.write)
 
 

@@ -338,6 +338,15 @@ def test_an_engine_can_be_registered(tmp_path, monkeypatch):
     assert digests(done) == digests(wafer.sweep(spec, out=tmp_path / "local"))
 
 
+def test_an_engine_whose_cluster_is_gone_says_so(tmp_path, monkeypatch):
+    def gone(settings):
+        raise ConnectionError(f"{settings.cluster} does not answer")
+
+    monkeypatch.setattr(engines, "_ENGINES", {"gone": gone})
+    with pytest.raises(wafer.RunError, match="engine 'gone': tcp://away does not answer"):
+        wafer.sweep(base(grid={"seed": [1]}), "gone", tmp_path, cluster="tcp://away")
+
+
 def test_an_engine_can_be_an_entry_point(tmp_path, monkeypatch):
     package = tmp_path / "elsewhere-1.dist-info"
     package.mkdir()

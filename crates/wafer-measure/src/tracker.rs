@@ -21,8 +21,8 @@ pub struct Growth {
 /// Adds up readings.
 ///
 /// A counter that decreases has wrapped if it was in the last quarter of 32, 64 or 128 bits and is now in
-/// the first quarter; its growth is then known. If it decreases by at most 1 %, the drive told it wrong: its reading is
-/// missed, and it counts on when it has passed the one before. Otherwise its log was reset (a power cycle of volatile
+/// the first quarter; its growth is then known. If it decreases by at most 1 %, it was misread: the reading is missed,
+/// and the counter grows again once it has passed its last value. Otherwise its log was reset (a power cycle of volatile
 /// counters, FDP enabled again, another drive): all counters of the log restarted at zero, and their values are the
 /// growth since then. A missed reading makes the next interval longer; totals stay complete.
 #[derive(Clone, Debug)]
@@ -31,7 +31,7 @@ pub struct Tracker {
     /// Totals at each reading after the first.
     pub samples: Vec<Growth>,
     total: Growth,
-    /// Readings that failed, or in which a counter was told wrong.
+    /// Readings that failed, or in which a counter was misread.
     pub missed: u64,
     /// Counters that wrapped.
     pub wraps: u64,
@@ -55,14 +55,15 @@ impl Tracker {
     /// Takes a reading `seconds` after the first.
     pub fn add(&mut self, seconds: f64, now: Reading) -> Growth {
         let before = self.last;
-        let erased = before.erased.zip(now.erased).unwrap_or_default();
+        let erased = now.erased.or(before.erased).unwrap_or_default();
+        let erased = (before.erased.unwrap_or(erased), erased);
         let pairs = [(before.host, now.host), (before.media, now.media), erased];
         let steps = pairs.map(|(before, now)| step(before.units, now.units));
         let is_reset = steps.contains(&Step::Reset);
         if is_reset {
             self.resets.push(seconds);
         }
-        self.missed += u64::from(steps.contains(&Step::Wrong));
+        self.missed += u64::from(steps.contains(&Step::Misread));
         self.wraps += steps.iter().filter(|step| matches!(step, Step::Wrapped(_))).count() as u64;
         let mut last = pairs.map(|(_, now)| now);
         let mut bytes = [0; 3];
@@ -72,7 +73,7 @@ impl Tracker {
                 Step::Reset => units,
                 _ if is_reset && now.one_log => units,
                 Step::Grown(units) | Step::Wrapped(units) => units,
-                Step::Wrong => {
+                Step::Misread => {
                     last[i] = pairs[i].0;
                     0
                 }
@@ -86,7 +87,7 @@ impl Tracker {
             media_bytes: self.total.media_bytes.saturating_add(bytes[1]),
             erased_bytes: self.total.erased_bytes.saturating_add(bytes[2]),
         };
-        let erased = now.erased.map(|_| last[2]);
+        let erased = now.erased.or(before.erased).map(|_| last[2]);
         self.last = Reading { host: last[0], media: last[1], erased, ..now };
         self.samples.push(self.total);
         self.total
@@ -107,8 +108,8 @@ impl Tracker {
 enum Step {
     Grown(u128),
     Wrapped(u128),
-    /// Back by so little that the drive has told it wrong.
-    Wrong,
+    /// It stepped back by so little that it was not reset.
+    Misread,
     Reset,
 }
 
@@ -122,7 +123,7 @@ fn step(before: u128, now: u128) -> Step {
             return Step::Wrapped(most - before + now + 1);
         }
     }
-    if before - now <= before / 100 { Step::Wrong } else { Step::Reset }
+    if before - now <= before / 100 { Step::Misread } else { Step::Reset }
 }
 
 #[cfg(test)]
@@ -198,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_that_is_told_wrong_counts_on_from_where_it_was() {
+    fn a_misread_counter_grows_again_once_it_has_passed_its_last_value() {
         let tera = 1_000_000_000_000;
         let mut tracker = Tracker::new(reading(tera, 2 * tera, 0));
         tracker.add(1.0, reading(tera + 1000, 2 * tera + 2000, 0));

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.metadata import entry_points
 from typing import Any, Protocol
 
-from wafer._errors import ConfigError
+from wafer._errors import ConfigError, RunError
 from wafer.sweeps.points import Point
 from wafer.sweeps.task import Outcome, prepare
 
@@ -116,6 +116,13 @@ def make_engine(name: str, settings: EngineSettings) -> Engine:
         Name of an engine.
     settings
         What it needs to know.
+
+    Raises
+    ------
+    ConfigError
+        There is no engine of that name.
+    RunError
+        Its cluster cannot be reached.
     """
     make = _ENGINES.get(name)
     if isinstance(make, str):
@@ -125,7 +132,10 @@ def make_engine(name: str, settings: EngineSettings) -> Engine:
         make = point.load()
     if make is None:
         raise ConfigError(f"engine: {name!r} is not one of {', '.join(engine_names())}")
-    engine: Engine = make(settings)
+    try:
+        engine: Engine = make(settings)
+    except OSError as error:
+        raise RunError(f"engine {name!r}: {error}") from error
     return engine
 
 

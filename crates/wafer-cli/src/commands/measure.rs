@@ -147,7 +147,7 @@ fn sample(
                 output::notice(lines.quiet, "the counters were reset; counting goes on from zero");
             }
             if tracker.missed > missed {
-                let text = "missed a reading: a counter stepped back; it counts on when it has passed the one before";
+                let text = "missed a reading: a counter stepped back; it grows again once it has passed its last value";
                 output::notice(lines.quiet, text);
             }
             lines.sample(total);
