@@ -10,7 +10,7 @@ use wafer_device::{Geometry, Layout};
 use wafer_interface::Bytes;
 use wafer_lab::{LabError, TraceFile, TraceSource};
 use wafer_record::text::{bytes, count};
-use wafer_trace::{GRANULE, Map, Scan, TraceOptions};
+use wafer_trace::{Map, Scan, TraceOptions, VolumeScan};
 
 use super::advice::AdviseOptions;
 
@@ -85,7 +85,7 @@ fn touched(traces: &TraceSource, scan: &Scan) -> u64 {
     if without_gaps(traces) {
         return scan.touched_bytes();
     }
-    scan.volumes.iter().map(|volume| volume.granules.len() * GRANULE).sum()
+    scan.volumes.iter().map(VolumeScan::compact_bytes).sum()
 }
 
 /// Returns the traces as they are played on the drive scaled to them.

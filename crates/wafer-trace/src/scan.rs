@@ -63,6 +63,11 @@ impl VolumeScan {
     pub fn touched_bytes(&self) -> u64 {
         self.pages.len() * PAGE
     }
+
+    /// Returns the bytes that it takes with `map = compact`.
+    pub fn compact_bytes(&self) -> u64 {
+        self.granules.len() * GRANULE
+    }
 }
 
 /// The contents of a trace, within the time range and volume of the options.

@@ -70,6 +70,7 @@ fn summary(scan: &Scan) -> Value {
             "first_byte": v.start,
             "end_byte": v.end,
             "touched_bytes": v.touched_bytes(),
+            "compact_bytes": v.compact_bytes(),
         })
     };
     let shares = |shares: Shares| {
