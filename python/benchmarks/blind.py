@@ -151,21 +151,25 @@ def measure(case, path, seed):
     return truth_of(device)
 
 
+def numbers(text):
+    """Parses FIRST..LAST."""
+    first, last = map(int, text.split(".."))
+    return range(first, last + 1)
+
+
 def main():
     """Simulates each curve, calibrates it and prints the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", help="only devices whose name contains this")
     parser.add_argument("--seed", type=int, default=77, help="random seed of the hidden runs")
-    parser.add_argument("--drawn", help="devices drawn at random instead, by number: FIRST..LAST")
+    parser.add_argument("--drawn", type=numbers, help="devices drawn at random instead: FIRST..LAST")
     parser.add_argument("--write", type=Path)
     arguments = parser.parse_args()
     rows = []
     held = dict.fromkeys(["overprovisioning", "reclaim_unit_count", "net_spare"], 0)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        first, _, last = (arguments.drawn or "").partition("..")
-        cases = [drawn(n) for n in range(int(first), int(last) + 1)] if last else hidden(folder)
-        for case in cases:
+        for case in map(drawn, arguments.drawn) if arguments.drawn else hidden(folder):
             if arguments.only and arguments.only not in case.name:
                 continue
             seed = arguments.seed if case.seed is None else case.seed
@@ -174,8 +178,8 @@ def main():
                 folder / "curve.csv", case.capacity, case.workload, fraction=0.5, known=case.known
             )
             print(case.name, case.device(), truth, fit, f"{fit.seconds:.0f} s", "", sep="\n", flush=True)
-            for name in held:
-                held[name] += truth[name] in fit.intervals[name]
+            for parameter in held:
+                held[parameter] += truth[parameter] in fit.intervals[parameter]
             rows.append([case.name, str(fit.structure), *fit_cells(fit, truth)])
     print(f"of {len(rows)} devices the intervals of so many hold: {held}\n")
     publish(markdown(["hidden device", "structure found", *FIT_HEADS], rows), arguments.write)

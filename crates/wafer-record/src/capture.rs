@@ -53,7 +53,7 @@ pub struct CaptureHeader {
 }
 
 /// Returns the notice on a capture of a drive that had written so many media bytes before; none for a fresh one.
-pub fn past(capture: &Path, media_bytes: u64) -> Option<String> {
+pub fn used_before(capture: &Path, media_bytes: u64) -> Option<String> {
     let (path, bytes) = (capture.display(), bytes(media_bytes));
     let text = format!(
         "{path}: the drive had written {bytes} before; a replay on a fresh one counts differently"

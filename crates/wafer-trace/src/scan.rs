@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use wafer_interface::Op;
-
 use wafer_record::capture::CaptureHeader;
 
 use super::decode::{Faults, SECTOR};

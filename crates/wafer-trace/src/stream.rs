@@ -7,8 +7,7 @@ use wafer_interface::{
     Batch, Command, CommandStream, Completion, Figure, LBA_BYTES, NsId, Op, Placement,
     StreamDescription, StreamState, Surplus,
 };
-
-use wafer_record::capture::past;
+use wafer_record::capture::used_before;
 
 use super::error::TraceError;
 use super::options::{Repeat, TraceOptions, Volumes};
@@ -112,7 +111,7 @@ impl TraceStream {
                 )),
             }
             notices.extend(damage(scan));
-            notices.extend(past(&scan.path, scan.earlier_media_bytes));
+            notices.extend(used_before(&scan.path, scan.earlier_media_bytes));
             let handles = target.namespace_handles.get(areas[0].namespace.index()).copied();
             let placer =
                 Placer::new(&trace.options.placement, scan, handles.unwrap_or(1), target.folder)?;

@@ -15,7 +15,7 @@ use wafer_config::{ConfigError, Place, ResolvedDevice, load_device};
 use wafer_controller::{Access, Rights, Subsystem, SubsystemOptions};
 use wafer_drive::{Drive, DriveOptions, Given};
 use wafer_lab::LabError;
-use wafer_record::capture::past;
+use wafer_record::capture::used_before;
 use wafer_record::record::Provenance;
 use wafer_record::{Kind, Outputs, Record, Series, Timeline};
 use wafer_target::control;
@@ -176,7 +176,7 @@ fn record_to(Served { spec, subsystem, .. }: &Served, quiet: bool) -> Result<(),
     let recorded = subsystem.drive.record(path);
     recorded.map_err(|error| spec.error("record", drive_files::usage(error)))?;
     output::notices(quiet, replaced);
-    output::notices(quiet, past(path, subsystem.drive.counters().lifetime.media_bytes));
+    output::notices(quiet, used_before(path, subsystem.drive.counters().lifetime.media_bytes));
     Ok(())
 }
 

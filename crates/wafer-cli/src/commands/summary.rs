@@ -177,7 +177,7 @@ pub(crate) fn speed(
         }
         (None, None) => None,
     };
-    if let Some((real, text)) = real {
+    if let Some((real, text)) = real.filter(|(real, _)| *real > 0.0) {
         let wall = performance.wall_seconds;
         let word = if real < wall { "slower" } else { "faster" };
         let times = real.max(wall) / real.min(wall).max(1e-9);

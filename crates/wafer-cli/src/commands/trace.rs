@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use wafer_lab::{LabError, TraceSource};
-use wafer_record::capture::past;
+use wafer_record::capture::used_before;
 use wafer_record::{Outputs, write_file};
 use wafer_trace::{FORMATS, Scan, TraceReader, VolumeScan, lost_in_capture, write_capture};
 
@@ -103,7 +103,7 @@ fn info(files: &[PathBuf], set: &[String], json: bool, quiet: bool) -> anyhow::R
     let scans = source.scans()?;
     for scan in scans {
         output::notices(quiet, &scan.messages);
-        output::notices(quiet, past(&scan.path, scan.earlier_media_bytes));
+        output::notices(quiet, used_before(&scan.path, scan.earlier_media_bytes));
     }
     if json {
         let mut summaries: Vec<Value> = scans.iter().map(|scan| summary(scan)).collect();
