@@ -209,8 +209,9 @@ mod tests {
         assert_eq!((total.host_bytes, total.media_bytes), (3000, 6000));
         assert_eq!((tracker.missed, tracker.wraps, tracker.resets.len()), (1, 0, 0));
         // More than a hundredth is a reset.
-        let total = tracker.add(4.0, reading(tera / 100 * 98, 5, 0));
-        assert_eq!((total.host_bytes, total.media_bytes), (3000 + 980_000_000_000, 6005));
+        let total = tracker.add(4.0, reading(tera / 100 * 98, 2 * tera + 6000, 0));
+        let expected = (3000 + 980_000_000_000, 6000 + 2_000_000_006_000);
+        assert_eq!((total.host_bytes, total.media_bytes), expected);
         assert_eq!(tracker.resets.as_slice(), [4.0]);
     }
 
