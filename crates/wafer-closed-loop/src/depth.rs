@@ -70,6 +70,11 @@ impl Depth {
         self.most
     }
 
+    /// Returns how many commands may be in flight now.
+    pub(crate) fn now(&self) -> u32 {
+        self.search.as_ref().map_or(self.most, |search| search.depth)
+    }
+
     /// Returns the depth that a search has reached; 0 if not even one command at a time meets the target.
     pub(crate) fn found(&self) -> Option<u32> {
         self.search.as_ref().map(|search| if search.missed { 0 } else { search.depth })

@@ -6,7 +6,8 @@ use wafer_interface::{Batch, Command, NsId, Op};
 use wafer_random::{Purpose, Rng};
 
 use super::depth::Depth;
-use wafer_fio::job::{JobSpec, READ, TRIM, WRITE};
+use super::reaper::Reaper;
+use wafer_fio::job::{JobSpec, READ, Reaping, Submission, TRIM, WRITE};
 use wafer_fio::{Flows, JobStream, Rates, WorkloadError};
 
 /// Commands generated at once.
@@ -23,6 +24,8 @@ pub(crate) struct RunningJob {
     at: usize,
     /// When each place of the queue becomes free: in order, as completions are.
     free: VecDeque<u64>,
+    /// None: a place becomes free when its command completes.
+    reaper: Option<Reaper>,
     in_flight: u32,
     depth: Depth,
     ticket: u64,
@@ -34,14 +37,25 @@ pub(crate) struct RunningJob {
     /// When the last command completed.
     completed: u64,
     deadline: u64,
-    until_think: u64,
+    /// Commands issued, or completed with the host's notice, that the next pause follows.
+    thinks_at: u64,
     thinks: bool,
+    issued: u64,
     /// Writes since the last Flush, in a job that sends any.
     unflushed: u32,
     /// Its flow holds it back.
     is_held: bool,
     rates: Rates,
     ended: bool,
+}
+
+fn direction_of(command: &Command) -> Option<usize> {
+    match command.op {
+        Op::Read => Some(READ),
+        Op::Write => Some(WRITE),
+        Op::Deallocate => Some(TRIM),
+        Op::Flush | Op::Update => None,
+    }
 }
 
 fn nanoseconds(seconds: f64) -> u64 {
@@ -62,6 +76,10 @@ impl RunningJob {
             start.saturating_add(nanoseconds(spec.ramp_time)).saturating_add(nanoseconds(runtime))
         });
         let depth = Depth::new(spec, start.saturating_add(nanoseconds(spec.ramp_time)));
+        // One by one, when it counts how many.
+        let one = Reaping { low: spec.iodepth, least: 1, most: 1 };
+        let counts = spec.thinktime_us > 0 && !spec.thinktime_issued;
+        let reaping = spec.reaping.or(counts.then_some(one));
         let random = Rng::new(spec.seed.unwrap_or(seed), number, Purpose::Arrival, 0);
         Ok(RunningJob {
             number: number as usize,
@@ -69,6 +87,7 @@ impl RunningJob {
             ready: Vec::with_capacity(AHEAD + LATER),
             at: 0,
             free: vec![start; depth.most() as usize].into(),
+            reaper: reaping.map(Reaper::new),
             in_flight: 0,
             depth,
             ticket: first_ticket,
@@ -77,8 +96,9 @@ impl RunningJob {
             last: start,
             completed: start,
             deadline,
-            until_think: spec.thinktime_blocks.max(1),
+            thinks_at: spec.thinktime_blocks.max(1),
             thinks: false,
+            issued: 0,
             unflushed: 0,
             is_held: false,
             rates: Rates::new(spec, start, 1_000_000_000, Some(random)),
@@ -130,7 +150,31 @@ impl RunningJob {
             }
         }
         self.completed = self.completed.max(time);
-        self.free.push_back(time);
+        match &mut self.reaper {
+            None => self.free.push_back(time),
+            Some(reaper) => {
+                let waited = reaper.waits();
+                reaper.completed();
+                self.look(time, waited);
+            }
+        }
+    }
+
+    /// Lets the host look for completions at a time, and find out whether it pauses if it goes `on` after that.
+    fn look(&mut self, time: u64, on: bool) {
+        if let Some(reaper) = &mut self.reaper {
+            let seen = reaper.look(self.in_flight, self.depth.now());
+            self.free.extend(std::iter::repeat_n(time, seen as usize));
+            if reaper.waits() {
+                return;
+            }
+        }
+        let reaped = self.reaper.as_ref().map_or(0, Reaper::reaped);
+        let count = if self.spec.thinktime_issued { self.issued } else { reaped };
+        if on && self.spec.thinktime_us > 0 && count >= self.thinks_at {
+            self.thinks = true;
+            self.thinks_at = count + self.spec.thinktime_blocks.max(1);
+        }
     }
 
     /// Submits a command for every free place, until the batch has `end`, as far as its flow lets it: `at` is its
@@ -143,7 +187,9 @@ impl RunningJob {
             if self.thinks && self.in_flight > 0 {
                 break;
             }
-            if !self.depth.has_room(self.in_flight) {
+            if !self.depth.has_room(self.in_flight)
+                || self.reaper.as_ref().is_some_and(Reaper::waits)
+            {
                 break;
             }
             let Some(&free) = self.free.front() else { break };
@@ -172,6 +218,9 @@ impl RunningJob {
                 self.ended = true;
                 break;
             };
+            if self.sleeps(&command, from) && self.in_flight > 0 {
+                break;
+            }
             let time = self.time_of(&command, from);
             if time >= self.deadline {
                 self.ended = true;
@@ -196,7 +245,15 @@ impl RunningJob {
             batch.tickets.push(self.ticket);
             self.depth.submitted(self.ticket, time);
             self.ticket += 1;
+            self.look(time, true);
         }
+    }
+
+    /// Returns whether a command that may go from `begin` on is ahead of its rate, and the host completes all others before
+    /// it sleeps.
+    fn sleeps(&self, command: &Command, begin: u64) -> bool {
+        let ahead = |direction| self.rates.due(direction) > begin;
+        self.spec.submission == Submission::Inline && direction_of(command).is_some_and(ahead)
     }
 
     /// Returns when the next command may go that has a place in the queue from `free` on, without its rate.
@@ -217,19 +274,16 @@ impl RunningJob {
     /// Returns when a command goes that may go from `begin` on.
     fn time_of(&mut self, command: &Command, begin: u64) -> u64 {
         self.thinks = false;
-        let direction = match command.op {
-            Op::Read => READ,
-            Op::Write => WRITE,
-            Op::Deallocate => TRIM,
-            Op::Flush | Op::Update => return begin,
+        let Some(direction) = direction_of(command) else { return begin };
+        let due = self.rates.due(direction);
+        let time = if self.sleeps(command, begin) {
+            // As long as it was ahead before it waited for the others, as in fio (`rate_ddir`).
+            begin.max(self.completed).saturating_add(due - begin)
+        } else {
+            begin.max(due)
         };
-        let time = begin.max(self.rates.due(direction));
         self.rates.issued(direction, command.bytes());
-        self.until_think -= 1;
-        if self.until_think == 0 {
-            self.until_think = self.spec.thinktime_blocks.max(1);
-            self.thinks = self.spec.thinktime_us > 0;
-        }
+        self.issued += 1;
         time
     }
 }

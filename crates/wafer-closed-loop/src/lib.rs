@@ -1,7 +1,8 @@
 //! The jobs of a workload as a stream that hears of completions: fio's closed loop on a clock.
 //!
 //! A job keeps `iodepth` commands in flight. The next one is submitted when one completes, or when `rate`,
-//! `rate_iops` or `thinktime` let it, whichever is later. With `latency_target` the depth follows the latency (`depth.rs`), and
+//! `rate_iops` or `thinktime` let it, whichever is later; with `iodepth_low` or `iodepth_batch_complete_min` several are
+//! submitted together when several have completed (`reaper.rs`). With `latency_target` the depth follows the latency (`depth.rs`), and
 //! `steadystate` ends jobs that run steadily (`steady.rs`). Phases follow each other when every command of the one before has
 //! completed.
 //!
@@ -13,6 +14,7 @@
 
 mod depth;
 mod job;
+mod reaper;
 mod steady;
 
 use job::RunningJob;

@@ -7,8 +7,17 @@ use wafer_fio::job::{
     WRITE,
 };
 
+mod submission;
+
 /// A drive that takes `latency` for every command, all at once; returns the times of submission.
 fn drive(jobs: &mut ClosedLoop, latency: u64) -> Vec<(u64, usize, Command)> {
+    drive_each(jobs, |_| latency)
+}
+
+fn drive_each(
+    jobs: &mut ClosedLoop,
+    latency: impl Fn(&Command) -> u64,
+) -> Vec<(u64, usize, Command)> {
     let mut submitted = Vec::new();
     let mut in_flight: Vec<(u64, u64)> = Vec::new();
     loop {
@@ -17,7 +26,7 @@ fn drive(jobs: &mut ClosedLoop, latency: u64) -> Vec<(u64, usize, Command)> {
         for ((command, time), ticket) in batch.commands.iter().zip(&batch.times).zip(&batch.tickets)
         {
             submitted.push((*time, stream::job_of(*ticket), *command));
-            in_flight.push((time + latency, *ticket));
+            in_flight.push((time + latency(command), *ticket));
         }
         if state == StreamState::Ended {
             return submitted;
@@ -104,7 +113,8 @@ fn rates_and_think_times_hold_commands_back() {
     rate_iops[WRITE] = Some(1000);
     let paced = JobSpec { rate_iops, ..writer(4, 100) };
     let mut jobs = ClosedLoop::new(vec![paced.clone()], 1, false).unwrap();
-    assert_eq!(drive(&mut jobs, 10).last().unwrap().0, 99_000_000);
+    // Late by the command before, for which it waits.
+    assert_eq!(drive(&mut jobs, 10).last().unwrap().0, 99_000_010);
     let poisson = JobSpec { rate_process: RateProcess::Poisson, number_ios: Some(20_000), ..paced };
     let mut jobs = ClosedLoop::new(vec![poisson], 1, false).unwrap();
     let last = drive(&mut jobs, 10).last().unwrap().0 as f64;

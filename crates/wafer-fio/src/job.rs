@@ -90,6 +90,11 @@ pub struct JobSpec {
 
     /// Commands in flight (`iodepth`), at least 1.
     pub iodepth: u32,
+    /// `io_submit_mode`. Only a run with a clock heeds it.
+    pub submission: Submission,
+    /// `iodepth_low`, `iodepth_batch_complete_min` and `_max`; none: the host takes notice of every completion at once. Only a
+    /// run with a clock heeds it.
+    pub reaping: Option<Reaping>,
     /// `rate` per direction, bytes per model second.
     pub rate: [Option<u64>; DIRECTIONS],
     /// `rate_iops` per direction, commands per model second.
@@ -102,6 +107,9 @@ pub struct JobSpec {
     pub thinktime_us: u64,
     /// `thinktime_blocks`, default 1.
     pub thinktime_blocks: u64,
+    /// `thinktime_blocks_type=issue`: commands count when they are submitted, instead of when they have completed and the host
+    /// has taken notice. Without a clock they always do.
+    pub thinktime_issued: bool,
 
     /// `latency_target`: the queue depth, up to `iodepth`, follows the latency. Only a run with a clock has latencies.
     pub latency_target: Option<LatencyTarget>,
@@ -246,6 +254,27 @@ pub enum Sequencer {
     Sequential,
     /// Repeat the same offset.
     Identical,
+}
+
+/// `io_submit_mode`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Submission {
+    /// By the thread that also waits for completions: before it sleeps for `rate`, all commands in flight complete.
+    #[default]
+    Inline,
+    /// By threads of their own: a command goes when its `rate` lets it.
+    Offload,
+}
+
+/// When the host takes notice of completions, once it has `iodepth` commands in flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reaping {
+    /// `iodepth_low`: it submits again when so many are left.
+    pub low: u32,
+    /// `iodepth_batch_complete_min`: it waits for so many at a time.
+    pub least: u32,
+    /// `iodepth_batch_complete_max`: it takes at most so many at a time.
+    pub most: u32,
 }
 
 /// `rate_process`.

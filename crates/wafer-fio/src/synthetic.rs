@@ -2,7 +2,7 @@
 
 use crate::job::{
     BlockSize, DIRECTIONS, Direction, Distribution, JobSpec, Order, PlacementRule, RateProcess,
-    Sequencer,
+    Sequencer, Submission,
 };
 
 impl JobSpec {
@@ -45,11 +45,14 @@ impl JobSpec {
             seed: None,
             random_repeat: true,
             iodepth: 1,
+            submission: Submission::Inline,
+            reaping: None,
             rate: [None; DIRECTIONS],
             rate_iops: [None; DIRECTIONS],
             rate_process: RateProcess::Linear,
             thinktime_us: 0,
             thinktime_blocks: 1,
+            thinktime_issued: false,
             fsync: 0,
             latency_target: None,
             steady_state: None,

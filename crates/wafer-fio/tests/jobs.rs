@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use wafer_fio::file::{JobFile, Jobs, Target};
 use wafer_fio::job::{
-    BlockSize, Direction, Distribution, Order, PlacementRule, RateProcess, Sequencer,
+    BlockSize, Direction, Distribution, Order, PlacementRule, RateProcess, Sequencer, Submission,
 };
 use wafer_fio::{Exit, JobSpec, LatencyTarget, Measure, SteadyState};
 
@@ -68,6 +68,9 @@ fn plain(name: &str, line: u32) -> JobSpec {
         rate_process: RateProcess::Linear,
         thinktime_us: 0,
         thinktime_blocks: 1,
+        thinktime_issued: false,
+        submission: Submission::Inline,
+        reaping: None,
         fsync: 0,
         latency_target: None,
         steady_state: None,

@@ -12,7 +12,7 @@ use wafer_record::files::read_text;
 use super::measured::{Latency, Measured, PERCENTILES, Row};
 
 /// Options that have the same effect here.
-const KEPT: [&str; 22] = [
+const KEPT: [&str; 28] = [
     "rw",
     "readwrite",
     "bs",
@@ -21,6 +21,11 @@ const KEPT: [&str; 22] = [
     "bsrange",
     "blocksize_range",
     "iodepth",
+    "iodepth_low",
+    "iodepth_batch_complete",
+    "iodepth_batch_complete_min",
+    "iodepth_batch_complete_max",
+    "io_submit_mode",
     "numjobs",
     "rate",
     "rate_iops",
@@ -31,6 +36,7 @@ const KEPT: [&str; 22] = [
     "random_distribution",
     "thinktime",
     "thinktime_blocks",
+    "thinktime_blocks_type",
     "percentage_random",
     "loops",
     "fsync",

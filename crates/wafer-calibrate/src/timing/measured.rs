@@ -105,7 +105,7 @@ impl Measured {
 fn jobs(rate: f64) -> String {
     // Reads and writes of the probe in turns.
     let mut text = format!(
-        "[global]\nbs=4k\nnorandommap\nsize=100%\niodepth=64\n[probe]\nrw=randread\nrate_iops={PROBE}\n"
+        "[global]\nbs=4k\nio_submit_mode=offload\nnorandommap\nsize=100%\niodepth=64\n[probe]\nrw=randread\nrate_iops={PROBE}\n"
     );
     if rate > 0.0 {
         let writes = rate.min(PROBE).round().max(1.0);

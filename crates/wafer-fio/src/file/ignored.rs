@@ -24,10 +24,7 @@ pub(super) const IGNORED: &[(&str, &[&str])] = &[
         "create_serialize", "create_fsync", "create_on_open", "allow_file_create", "unlink",
         "unlink_each_loop",
     ]),
-    ("submission in batches is not modelled", &[
-        "iodepth_batch|iodepth_batch_submit", "iodepth_batch_complete_min|iodepth_batch_complete",
-        "iodepth_batch_complete_max", "iodepth_low", "io_submit_mode",
-    ]),
+    ("submission takes no time", &["iodepth_batch|iodepth_batch_submit"]),
     ("concerns the host that runs fio", &[
         "serialize_overlap", "softrandommap", "direct", "atomic", "buffered", "clocksource",
         "mem|iomem", "iomem_align|mem_align", "exec_prerun", "exec_postrun", "ioscheduler",
@@ -56,7 +53,7 @@ pub(super) const IGNORED: &[(&str, &[&str])] = &[
         "recover_zbd_write_error", "write_zone_remainder",
     ]),
     ("pauses are idle time after thinktime_blocks commands", &[
-        "thinktime_spin", "thinkcycles", "thinktime_blocks_type",
+        "thinktime_spin", "thinkcycles",
     ]),
     ("rates are kept exactly", &[
         "rate_min|ratemin", "rate_iops_min", "rate_cycle|ratecycle",

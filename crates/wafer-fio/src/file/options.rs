@@ -13,7 +13,7 @@ use super::nearest::nearest;
 use super::placement::{self, Interface, Select};
 use super::settings::{Context, IODEPTH_MAX, MAX_JOBS, Settings};
 use super::value;
-use crate::job::{DIRECTIONS, Direction, Exit, Order, RateProcess, Sequencer};
+use crate::job::{DIRECTIONS, Direction, Exit, Order, RateProcess, Sequencer, Submission};
 
 /// The value of an option line.
 pub(super) struct Value<'a> {
@@ -147,6 +147,10 @@ pub(super) const OPTIONS: &[FioOption] = &[
     yes("rw_sequencer", "", "Addresses within a group of `rw=...:N` commands", |s, v, _| set(&mut s.sequencer, v.word(SEQUENCERS))),
     yes("ioengine", "", "Decides whether `iodepth` commands are in flight or one", ioengine),
     yes("iodepth", "", "Commands in flight: the weight of the job in a closed loop", |s, v, _| set(&mut s.iodepth, v.read(|t, kb| value::integer(t, kb, 1, IODEPTH_MAX)))),
+    yes("iodepth_batch_complete_min", "iodepth_batch_complete", "With a clock: completions that the job waits for at a time, once `iodepth` commands are in flight", |s, v, _| set(&mut s.complete_least, v.read(|t, kb| value::integer(t, kb, 0, IODEPTH_MAX)))),
+    yes("iodepth_batch_complete_max", "", "Completions that it takes at most at a time", |s, v, _| set(&mut s.complete_most, v.read(|t, kb| value::integer(t, kb, 0, IODEPTH_MAX)))),
+    yes("iodepth_low", "", "With a clock: commands in flight at which the job submits again, once there have been `iodepth`", |s, v, _| set(&mut s.iodepth_low, v.read(|t, kb| value::integer(t, kb, 0, IODEPTH_MAX)))),
+    yes("io_submit_mode", "", "With a clock: `offload` submits at the times of `rate`; `inline` waits for all commands in flight before it sleeps", |s, v, _| set(&mut s.submission, v.word(SUBMISSIONS))),
     yes("size", "", "Bytes that the job covers, or a share of its namespace", |s, v, _| set(&mut s.size, v.read(value::amount))),
     yes("io_size", "io_limit", "Bytes that the job transfers", |s, v, _| set(&mut s.io_size, v.read(value::amount))),
     yes("fill_device", "fill_fs", "Covers the whole namespace", |s, v, _| set(&mut s.fill_device, value::boolean(v.text()?))),
@@ -206,6 +210,7 @@ pub(super) const OPTIONS: &[FioOption] = &[
     yes("fdatasync", "", "As `fsync`", |s, v, _| set(&mut s.fsync, v.read(|t, kb| value::integer(t, kb, 0, u32::MAX)))),
     yes("thinktime", "", "Pause after `thinktime_blocks` commands", |s, v, _| set(&mut s.thinktime_us, v.time(false))),
     yes("thinktime_blocks", "", "Commands between two pauses", |s, v, _| set(&mut s.thinktime_blocks, v.read(|t, kb| value::integer(t, kb, 1, u32::MAX)))),
+    yes("thinktime_blocks_type", "", "With a clock: whether commands count when they have completed or when they are issued", |s, v, _| set(&mut s.thinktime_issued, v.word(&[("complete", false), ("issue", true)]))),
     no("thinktime_iotime", "", OFF, "pauses after a time instead of a number of commands are not supported"),
     yes("rate", "", "Maximum bytes per second, by direction", |s, v, _| v.merge(&mut s.rate, value::NUMBERS, |t, kb| value::unsigned(t, kb, "a rate"))),
     yes("rate_iops", "", "Maximum commands per second, by direction", |s, v, _| v.merge(&mut s.rate_iops, value::NUMBERS, value::count)),
@@ -276,6 +281,9 @@ const INTERFACES: &[(&str, Interface)] =
 
 const SELECTS: &[(&str, Select)] =
     &[("roundrobin", Select::RoundRobin), ("random", Select::Random), ("scheme", Select::Scheme)];
+
+const SUBMISSIONS: &[(&str, Submission)] =
+    &[("inline", Submission::Inline), ("offload", Submission::Offload)];
 
 const RATE_PROCESSES: &[(&str, RateProcess)] =
     &[("linear", RateProcess::Linear), ("poisson", RateProcess::Poisson)];

@@ -9,7 +9,7 @@ use super::settings::{Context, MAX_JOBS, Settings};
 use super::steady::STEADY_STATE;
 use super::target::Target;
 use crate::flow::Flow;
-use crate::job::{BlockSize, DIRECTIONS, Distribution, JobSpec, LatencyTarget, Order};
+use crate::job::{BlockSize, DIRECTIONS, Distribution, JobSpec, LatencyTarget, Order, Reaping};
 use wafer_random::{Purpose, Rng};
 
 /// What a device transfers at least, and in multiples of.
@@ -254,12 +254,15 @@ fn spec(job: &Job<'_>, instance: u32, phase: u32, target: &Target) -> Result<Job
         seed: s.seed,
         random_repeat: s.random_repeat && s.seed.is_none(),
         iodepth: if s.engine == Engine::Synchronous { 1 } else { s.iodepth },
+        submission: s.submission,
+        reaping: reaping(s),
         rate: s.rate.map(some),
         rate_iops: s.rate_iops.map(|r| some(u64::from(r))),
         rate_process: s.rate_process,
         fsync: s.fsync,
         thinktime_us: s.thinktime_us,
         thinktime_blocks: u64::from(s.thinktime_blocks),
+        thinktime_issued: s.thinktime_issued,
         latency_target: (s.latency_target_us > 0).then(|| LatencyTarget {
             nanoseconds: s.latency_target_us.saturating_mul(1000),
             window: s.latency_window_us.saturating_mul(1000),
@@ -272,6 +275,14 @@ fn spec(job: &Job<'_>, instance: u32, phase: u32, target: &Target) -> Result<Job
         exit: None,
         placement,
     })
+}
+
+/// Returns when the job takes notice of completions, by fio's rules (`fixup_options`).
+fn reaping(s: &Settings) -> Option<Reaping> {
+    let low = if s.iodepth_low == 0 { s.iodepth } else { s.iodepth_low.min(s.iodepth) };
+    let least = s.complete_least.max(1);
+    let differs = s.engine == Engine::Asynchronous && (low < s.iodepth || least > 1);
+    differs.then(|| Reaping { low, least, most: s.complete_most.max(least) })
 }
 
 /// Index, bytes and placement handles of the job's namespace.

@@ -10,7 +10,9 @@ use super::placement::Placement;
 use super::steady::Steady;
 use super::target::IgnoredOption;
 use super::value::Amount;
-use crate::job::{DIRECTIONS, Direction, Distribution, Exit, Order, RateProcess, Sequencer};
+use crate::job::{
+    DIRECTIONS, Direction, Distribution, Exit, Order, RateProcess, Sequencer, Submission,
+};
 
 /// Deepest queue: the most commands that an NVMe submission queue holds.
 pub(super) const IODEPTH_MAX: u32 = 65_536;
@@ -95,11 +97,16 @@ pub(super) struct Settings {
     pub(super) random_repeat: bool,
 
     pub(super) iodepth: u32,
+    pub(super) iodepth_low: u32,
+    pub(super) complete_least: u32,
+    pub(super) complete_most: u32,
+    pub(super) submission: Submission,
     pub(super) rate: [u64; DIRECTIONS],
     pub(super) rate_iops: [u32; DIRECTIONS],
     pub(super) rate_process: RateProcess,
     pub(super) thinktime_us: u64,
     pub(super) thinktime_blocks: u32,
+    pub(super) thinktime_issued: bool,
     pub(super) latency_target_us: u64,
     pub(super) latency_window_us: u64,
     pub(super) latency_percentile: f64,
@@ -159,11 +166,16 @@ impl Default for Settings {
             seed: None,
             random_repeat: true,
             iodepth: 1,
+            iodepth_low: 0,
+            complete_least: 1,
+            complete_most: 1,
+            submission: Submission::Inline,
             rate: [0; DIRECTIONS],
             rate_iops: [0; DIRECTIONS],
             rate_process: RateProcess::Linear,
             thinktime_us: 0,
             thinktime_blocks: 1,
+            thinktime_issued: false,
             latency_target_us: 0,
             latency_window_us: 0,
             latency_percentile: 100.0,

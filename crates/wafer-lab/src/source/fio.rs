@@ -7,6 +7,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use wafer_closed_loop::ClosedLoop;
 use wafer_fio::file::{JobFile, Jobs, Target};
+use wafer_fio::job::Submission;
 use wafer_fio::{JobSpec, Mixer, MixerOptions, Pace, WorkloadError, file};
 use wafer_record::files::read_text;
 use wafer_record::record::{IgnoredOption, JobRecord};
@@ -135,7 +136,9 @@ impl Source for FioSource {
         let without_effect = |job: &JobSpec| {
             let latency = job.latency_target.map(|_| "latency_target");
             let steady = job.steady_state.map(|_| "steadystate");
-            let options = latency.into_iter().chain(steady);
+            let reaping = job.reaping.map(|_| "iodepth_low or iodepth_batch_complete");
+            let offload = (job.submission == Submission::Offload).then_some("io_submit_mode");
+            let options = latency.into_iter().chain(steady).chain(reaping).chain(offload);
             let told = options.map(|option| {
                 format!("job `{}`: {option} has no effect without a clock", job.name)
             });

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use wafer_fio::job::{
-    BlockSize, Direction, JobSpec, Order, PlacementRule, READ, RateProcess, TRIM, WRITE,
+    BlockSize, Direction, JobSpec, Order, PlacementRule, READ, RateProcess, Submission, TRIM, WRITE,
 };
 use wafer_interface::Bytes;
 use wafer_record::record::JobRecord;
@@ -69,7 +69,15 @@ fn options(job: &JobSpec) -> BTreeMap<String, String> {
             if job.rate_process == RateProcess::Poisson {
                 add("rate_process", "poisson".to_owned());
             }
+            if job.submission == Submission::Offload {
+                add("io_submit_mode", "offload".to_owned());
+            }
         }
+    }
+    if let Some(reaping) = job.reaping {
+        add("iodepth_low", reaping.low.to_string());
+        add("iodepth_batch_complete_min", reaping.least.to_string());
+        add("iodepth_batch_complete_max", reaping.most.to_string());
     }
     if job.direction == Direction::ReadWrite {
         add("rwmixread", job.read_percent.to_string());
@@ -77,6 +85,9 @@ fn options(job: &JobSpec) -> BTreeMap<String, String> {
     if job.thinktime_us > 0 {
         add("thinktime", format!("{}us", job.thinktime_us));
         add("thinktime_blocks", job.thinktime_blocks.to_string());
+        if job.thinktime_issued {
+            add("thinktime_blocks_type", "issue".to_owned());
+        }
     }
     if job.fsync > 0 {
         add("fsync", job.fsync.to_string());

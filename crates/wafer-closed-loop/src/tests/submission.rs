@@ -1,0 +1,93 @@
+//! When commands are submitted, beside what fio 3.33 did on a network block device whose reads took as long as their number
+//! says. Its times are whole milliseconds, late by up to one for each time that it waited.
+
+use wafer_fio::job::{Reaping, Submission};
+
+use super::*;
+
+const MS: u64 = 1_000_000;
+
+fn reader(depth: u32, commands: u64) -> JobSpec {
+    let job = JobSpec::synthetic("r", Direction::Read, Order::Sequential, 1 << 24, 4096);
+    JobSpec { iodepth: depth, number_ios: Some(commands), ..job }
+}
+
+/// Checks when a job submits its commands, milliseconds.
+fn check(spec: JobSpec, latency: impl Fn(u64) -> u64, fio: &[u64]) {
+    let mut jobs = ClosedLoop::new(vec![spec], 1, false).unwrap();
+    let times = drive_each(&mut jobs, |command| MS * latency(command.lba / 8));
+    let times: Vec<u64> = times.iter().map(|(time, ..)| time / MS).collect();
+    assert_eq!(times.len(), fio.len());
+    for (at, (time, fio)) in times.iter().zip(fio).enumerate() {
+        let late = fio.abs_diff(*time);
+        assert!(late <= 3 + time / 60, "{at}: {time}, fio {fio}, of {times:?}");
+    }
+}
+
+fn with_rate(iops: u64, job: JobSpec) -> JobSpec {
+    JobSpec { rate_iops: [Some(iops); DIRECTIONS], ..job }
+}
+
+fn reaping(low: u32, least: u32, most: u32, job: JobSpec) -> JobSpec {
+    JobSpec { reaping: Some(Reaping { low, least, most }), ..job }
+}
+
+fn thinking(job: JobSpec) -> JobSpec {
+    JobSpec { thinktime_us: 40_000, thinktime_blocks: 6, ..job }
+}
+
+#[test]
+fn a_job_ahead_of_its_rate_waits_for_all_commands_before_it_sleeps() {
+    let fio = [
+        0, 51, 51, 91, 91, 131, 131, 171, 171, 211, 211, 251, 251, 291, 291, 331, 331, 371, 371,
+        411,
+    ];
+    check(with_rate(50, reader(4, 20)), |_| 30, &fio);
+    let fio = [
+        0, 31, 60, 89, 89, 138, 138, 170, 170, 218, 218, 250, 250, 298, 298, 330, 330, 378, 378,
+        410,
+    ];
+    check(with_rate(50, reader(3, 20)), |k| 10 + 9 * (k % 4), &fio);
+    let offload = JobSpec { submission: Submission::Offload, ..with_rate(50, reader(4, 20)) };
+    check(offload, |_| 30, &(0..20).map(|k| 20 * k).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_queue_fills_again_when_few_enough_are_in_flight() {
+    let fio = [[0; 8].as_slice(), &[35; 6], &[77; 6], &[120; 4]].concat();
+    check(reaping(2, 1, 1, reader(8, 24)), |k| 20 + 7 * (k % 5), &fio);
+    let fio = [[0].as_slice(), &[66; 6], &[167; 8], &[243; 5], &[299; 5], &[356; 5]].concat();
+    let job = with_rate(100, reader(8, 30));
+    check(reaping(3, 1, 1, job), |k| 55 + 20 * (k % 3), &fio);
+}
+
+#[test]
+fn completions_are_taken_in_batches() {
+    let fio = [[0; 8].as_slice(), &[28; 4], &[50; 4], &[71; 4], &[99; 4]].concat();
+    check(reaping(8, 4, 4, reader(8, 24)), |k| 20 + 7 * (k % 5), &fio);
+    let fio = [[0; 8], [49; 8], [98; 8]].concat();
+    check(reaping(1, 3, 8, reader(8, 24)), |k| 20 + 7 * (k % 5), &fio);
+    let fio = [[0; 8], [76; 8], [152; 8], [228; 8]].concat();
+    check(reaping(3, 4, 4, reader(8, 32)), |k| 20 + 11 * (k % 6), &fio);
+}
+
+#[test]
+fn a_pause_follows_the_completions_that_the_host_has_seen() {
+    let latency = |k| 20 + 11 * (k % 6);
+    let fio = [
+        0, 0, 0, 0, 0, 0, 0, 0, 21, 21, 32, 32, 43, 149, 220, 220, 220, 220, 220, 220, 220, 221,
+        241, 253, 263, 263, 369, 452, 452, 452,
+    ];
+    check(thinking(reader(8, 30)), latency, &fio);
+    let fio = [
+        0, 0, 0, 0, 21, 21, 21, 21, 42, 102, 103, 103, 103, 123, 123, 184, 184, 184, 184, 205, 205,
+        266, 266, 266, 266, 287, 287, 348, 348, 348,
+    ];
+    check(thinking(reader(4, 30)), |_| 20, &fio);
+    let fio = [0, 20, 41, 61, 82, 102, 163, 184, 204, 225, 245, 265, 326, 347, 367];
+    check(thinking(reader(1, 15)), |_| 20, &fio);
+    let fio = [[0; 8].as_slice(), &[32; 3], &[137; 8], &[253; 8], &[369; 3]].concat();
+    check(thinking(reaping(5, 3, 3, reader(8, 30))), latency, &fio);
+    let fio = [[0; 6], [116; 6], [233; 6], [349; 6], [465; 6]].concat();
+    check(JobSpec { thinktime_issued: true, ..thinking(reader(8, 30)) }, latency, &fio);
+}
