@@ -74,6 +74,40 @@ def test_groups_are_those_of_fio(tmp_path):
     assert len(set(groups[0].values())) == 3
 
 
+def test_jobs_of_a_group_are_one_where_fio_has_one(tmp_path):
+    """Sections are in the order of the file; those of a group with group_reporting are one."""
+    sections = (
+        "[z]\n[y]\nrw=randwrite\n[one]\nnew_group\ngroup_reporting\n[two]\nrw=randwrite\ngroup_reporting\n"
+    )
+    sections += "[three]\nstonewall\ngroup_reporting\nnumjobs=2\n[a]\ngroup_reporting\nnew_group\nrw=randrw\n"
+    (tmp_path / "j.fio").write_text(f"[global]\nrw=randread\nbs=4k\nsize=1m\nioengine=null\n{sections}")
+    device = ["--device", "pm9a3", "--set", "capacity=64MiB", "--set", "reclaim_unit.size=4MiB"]
+    device += ["--set", "overprovisioning=0.6", "--fio", "j.fio", "--time", "--fio-json", "mine.json"]
+    subprocess.run(["wafer", "run", *device], check=True, capture_output=True, cwd=tmp_path)
+    fio = ["fio", "--output-format=json", "--output=theirs.json", "j.fio"]
+    subprocess.run(fio, check=True, capture_output=True, cwd=tmp_path)
+
+    def told(job):
+        return job["jobname"], job["groupid"], *(job[way]["total_ios"] for way in ("read", "write"))
+
+    mine, theirs = (
+        [told(job) for job in json.loads((tmp_path / f"{name}.json").read_text())["jobs"]]
+        for name in ("mine", "theirs")
+    )
+    assert [job[:2] for job in mine] == [job[:2] for job in theirs]
+    assert [job for job in mine if job[0] != "a"] == [job for job in theirs if job[0] != "a"]
+    assert [job[0] for job in mine] == ["z", "y", "one", "three", "a"]
+
+
+def test_a_trace_is_one_job(tmp_path):
+    (tmp_path / "t.csv").write_text("".join(f"1,W,{k * 4096},4096,{k * 100}\n" for k in range(50)))
+    device = ["--device", "pm9a3", "--set", "capacity=64MiB", "--set", "reclaim_unit.size=4MiB"]
+    device += ["--set", "overprovisioning=0.6", "--trace", "t.csv", "--time", "--fio-json", "mine.json"]
+    subprocess.run(["wafer", "run", *device], check=True, capture_output=True, cwd=tmp_path)
+    (job,) = json.loads((tmp_path / "mine.json").read_text())["jobs"]
+    assert (job["jobname"], job["write"]["total_ios"]) == ("trace", 50)
+
+
 def test_fio_converts_the_bins(results):
     command = ["fio_jsonplus_clat2csv", results / "wafer.json", results / "clat.csv"]
     subprocess.run(command, check=True, capture_output=True)

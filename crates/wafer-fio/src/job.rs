@@ -120,6 +120,8 @@ pub struct JobSpec {
     pub flow: Option<Flow>,
     /// Group of the job, from 0: `stonewall` and `new_group` begin another.
     pub group: u32,
+    /// `group_reporting`: results are those of the jobs of its group together.
+    pub group_reporting: bool,
     /// `exitall`: which other jobs end when this one does.
     pub exit: Option<Exit>,
 

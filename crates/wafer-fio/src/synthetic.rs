@@ -58,6 +58,7 @@ impl JobSpec {
             steady_state: None,
             flow: None,
             group: 0,
+            group_reporting: false,
             exit: None,
             placement: PlacementRule::None,
         }

@@ -76,6 +76,7 @@ fn plain(name: &str, line: u32) -> JobSpec {
         steady_state: None,
         flow: None,
         group: 0,
+        group_reporting: false,
         exit: None,
         placement: PlacementRule::None,
     }
@@ -396,6 +397,29 @@ fn a_latency_target_is_in_microseconds() {
     };
     assert_eq!(jobs.jobs[0].latency_target, Some(target));
     assert_eq!(jobs.jobs[1].latency_target, None);
+}
+
+#[test]
+fn completions_are_taken_by_fios_rules() {
+    let of = |options: &str| {
+        let file = format!("[a]\nioengine=io_uring\niodepth=16\n{options}");
+        read(&file).jobs[0].reaping.map(|reaping| (reaping.low, reaping.least, reaping.most))
+    };
+    // What fio does anyway.
+    for options in ["iodepth_low=0", "iodepth_low=20", "iodepth_batch_complete_min=0"] {
+        assert_eq!(
+            of(&format!("{options}\niodepth_batch=8\niodepth_batch_complete_max=4\n")),
+            None
+        );
+    }
+    assert_eq!(of("iodepth_low=4\n"), Some((4, 1, 1)));
+    assert_eq!(of("iodepth_batch_complete=8\n"), Some((16, 8, 8)));
+    let all = "iodepth_low=1\niodepth_batch_complete_min=3\niodepth_batch_complete_max=12\n";
+    assert_eq!(of(all), Some((1, 3, 12)));
+    assert_eq!(of(&format!("ioengine=psync\n{all}")), None);
+    let jobs = read("[a]\n[b]\nio_submit_mode=offload\nthinktime_blocks_type=issue\n").jobs;
+    assert_eq!((jobs[0].submission, jobs[0].thinktime_issued), (Submission::Inline, false));
+    assert_eq!((jobs[1].submission, jobs[1].thinktime_issued), (Submission::Offload, true));
 }
 
 #[test]

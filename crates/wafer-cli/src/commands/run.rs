@@ -134,12 +134,7 @@ fn notices(checked: &Checked) -> Vec<String> {
 /// Writes results as fio does: one run.
 fn fio_json(path: &Path, records: &[Record]) -> anyhow::Result<()> {
     match records {
-        [record] => {
-            if record.time.as_ref().is_some_and(|time| time.jobs.is_empty()) {
-                output::warning("--fio-json: the workload has no jobs of its own to tell apart");
-            }
-            output::json_to(path, &wafer_record::fio_json(record))
-        }
+        [record] => output::json_to(path, &wafer_fio_json::fio_json(record)),
         _ => Err(LabError::config("--fio-json", "takes the results of one run").into()),
     }
 }

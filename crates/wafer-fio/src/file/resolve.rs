@@ -272,6 +272,7 @@ fn spec(job: &Job<'_>, instance: u32, phase: u32, target: &Target) -> Result<Job
         steady_state: None,
         flow: (s.flow > 0).then_some(Flow { id: s.flow_id, weight: s.flow }),
         group: 0,
+        group_reporting: s.group_reporting,
         exit: None,
         placement,
     })

@@ -89,6 +89,9 @@ fn options(job: &JobSpec) -> BTreeMap<String, String> {
             add("thinktime_blocks_type", "issue".to_owned());
         }
     }
+    if job.group_reporting {
+        add("group_reporting", "1".to_owned());
+    }
     if job.fsync > 0 {
         add("fsync", job.fsync.to_string());
     }

@@ -229,7 +229,7 @@ fn shares_of_dies_add_up_however_short_the_run_is() {
 fn fio_is_told_the_options_of_a_job() {
     let jobs = "[a]\nrw=randrw\nrwmixread=30\nbssplit=4k/60:8k/40\nrate_iops=1000,,500\nrate_process=poisson\n\
                 number_ios=9\n[b]\nrw=write\nbsrange=4k-8k\nthinktime=5\nthinktime_blocks=3\nfsync=2\nsize=64k\n";
-    let fio = wafer_record::fio_json(&run(jobs, &filled())).unwrap();
+    let fio = wafer_fio_json::fio_json(&run(jobs, &filled())).unwrap();
     let options = |job: usize, names: &[&str]| {
         let given = &fio["jobs"][job]["job options"];
         names.iter().map(|name| given[name].as_str().unwrap().to_owned()).collect::<Vec<_>>()
@@ -268,9 +268,9 @@ fn trims_have_their_own_latency() {
     assert_eq!((&job.read, &time.jobs["r"].trim), (&None, &None));
     assert_eq!(count(&time.trim), count(&job.trim));
     assert!(time.trim.as_ref().unwrap().mean_us > 0.0);
-    let fio = wafer_record::fio_json(&record).unwrap();
+    let fio = wafer_fio_json::fio_json(&record).unwrap();
     let trims = fio["jobs"].as_array().unwrap().iter().map(|job| &job["trim"]["total_ios"]);
-    assert_eq!(trims.cloned().collect::<Vec<_>>(), [0, 1024]);
+    assert_eq!(trims.cloned().collect::<Vec<_>>(), [1024, 0]);
 }
 
 #[test]
@@ -390,7 +390,7 @@ latency_percentile=99
     // The search is no part of the results, wherever they are.
     let of_namespace = time.namespaces[&1].read.as_ref().unwrap();
     assert_eq!((of_namespace.count, of_namespace.iops), (read.count, read.iops));
-    let fio = wafer_record::fio_json(&record).unwrap();
+    let fio = wafer_fio_json::fio_json(&record).unwrap();
     assert_eq!(fio["jobs"][0]["latency_depth"], depth.value as u64);
     assert_eq!(fio["jobs"][0]["latency_target"], 400);
     assert!((in_flight / depth.value - 1.0).abs() < 0.1, "{in_flight}");
@@ -417,7 +417,7 @@ steadystate_ramp_time=1s
     let record = run(jobs, &filled());
     let writer = &record.time.as_ref().unwrap().jobs["writer"];
     assert!((5.0..40.0).contains(&writer.seconds), "{}", writer.seconds);
-    let fio = wafer_record::fio_json(&record).unwrap();
+    let fio = wafer_fio_json::fio_json(&record).unwrap();
     let steady = &fio["jobs"][0]["steadystate"];
     assert_eq!((&steady["ss"], &steady["duration"]), (&"iops:5%".into(), &4.into()));
     assert_eq!(steady["attained"], 1);

@@ -1,15 +1,24 @@
 //! The results of a run with a clock in fio's own JSON output format, which fio's plotters and scripts read.
 //!
-//! The format is that of `fio --output-format=json+` (fio 3.x, `show_thread_status_json` in stat.c): clones of a job
-//! are one, as with `group_reporting`, and percentiles and bins are of the latency from submission to completion,
-//! which is both `clat_ns` and `lat_ns`, because hosts take no time to submit. Shares of queue depths
-//! (`iodepth_level`, `iodepth_submit`, `iodepth_complete`) and `disk_util` are left out: a run does not record them.
+//! # What it is
+//! [`fio_json()`]: the format of `fio --output-format=json+` (fio 3.x, `show_thread_status_json` in stat.c). Jobs are in the order of
+//! their file, those of a group with `group_reporting` are one, and so are clones even without it. Percentiles and bins
+//! are of the latency from submission to completion, which is both `clat_ns` and `lat_ns`, because hosts take no time to submit.
+//!
+//! # Invariants
+//! The keys are those of fio, but for shares of queue depths (`iodepth_level`, `iodepth_submit`, `iodepth_complete`) and
+//! `disk_util`: a run does not record them.
+//!
+//! # Error model
+//! A run without a clock has no such results.
 
+mod reported;
+
+use reported::Reported;
 use serde_json::{Map, Value, json};
-
-use crate::Record;
-use crate::record::{FigureRecord, JobRecord};
-use crate::time::{Directions, Requests};
+use wafer_record::Record;
+use wafer_record::record::{FigureRecord, JobRecord};
+use wafer_record::time::{Directions, Requests};
 
 /// fio's default percentiles.
 const PERCENTILES: [f64; 17] = [
@@ -21,11 +30,11 @@ const PERCENTILES: [f64; 17] = [
 pub fn fio_json(record: &Record) -> Option<Value> {
     let time = record.time.as_ref()?;
     let started = record.provenance.started.clone().unwrap_or_default();
-    let jobs = time.jobs.iter().map(|(name, job)| {
-        let mut specs = record.provenance.workload.iter().flat_map(|w| &w.jobs);
-        let spec = specs.find(|spec| spec.name == *name);
+    let jobs = reported::all(time, record.provenance.workload.as_ref());
+    let jobs = jobs.iter().map(|Reported { name, spec, results }| {
+        let spec = *spec;
         let group = spec.map_or(0, |spec| spec.group);
-        let mut value = self::job(name, group, job, spec.map(options));
+        let mut value = self::job(name, group, results, spec.map(options));
         for (key, found) in latency_target(spec, &record.application) {
             value[key] = found;
         }
