@@ -48,6 +48,12 @@ fn a_job_ahead_of_its_rate_waits_for_all_commands_before_it_sleeps() {
         410,
     ];
     check(with_rate(50, reader(3, 20)), |k| 10 + 9 * (k % 4), &fio);
+    // Both directions of a mixed job are ahead.
+    let rate_iops = [Some(20), Some(10), None];
+    let mixed = JobSpec { direction: Direction::ReadWrite, rate_iops, ..reader(4, 24) };
+    let waves = (1..=7).flat_map(|wave| [21 + 100 * wave; 3]);
+    let fio: Vec<u64> = [0, 0].into_iter().chain(waves).chain([821]).collect();
+    check(mixed, |_| 70, &fio);
     let offload = JobSpec { submission: Submission::Offload, ..with_rate(50, reader(4, 20)) };
     check(offload, |_| 30, &(0..20).map(|k| 20 * k).collect::<Vec<_>>());
 }
