@@ -78,8 +78,21 @@ impl Remote {
             };
             TopError::Server { address: self.address.clone(), reason }
         };
+        if !has_port(&self.address) {
+            return Err(TopError::Server {
+                address: self.address.clone(),
+                reason: "a port is a number from 1 to 65535".to_owned(),
+            });
+        }
         request.call().and_then(|mut response| response.body_mut().read_json()).map_err(failed)
     }
+}
+
+/// Returns whether the port of an address is one, or left out. The client would take another one instead.
+fn has_port(address: &str) -> bool {
+    let authority = address.split("://").nth(1).and_then(|rest| rest.split('/').next());
+    let port = authority.and_then(|authority| authority.rsplit_once(':'));
+    port.is_none_or(|(_, port)| port.ends_with(']') || port.parse().is_ok_and(|port: u16| port > 0))
 }
 
 fn waf(of: &Snapshot) -> String {
@@ -174,6 +187,22 @@ fn show(
             Ok(now) => screen.take(now),
             // The server may come back.
             Err(error) => screen.error = Some(error.to_string()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_that_is_none_is_refused() {
+        for right in ["h", "http://h:1", "https://[::1]:65535/", "[::1]", "http://h?token=a:b"] {
+            assert!(has_port(&Remote::new(right, None).address), "{right}");
+        }
+        for wrong in ["h:0", "h:", "http://[::1]:99999", "h:http"] {
+            let error = Remote::new(wrong, None).state::<String>().unwrap_err();
+            assert!(error.to_string().contains("from 1 to 65535"), "{wrong}: {error}");
         }
     }
 }
