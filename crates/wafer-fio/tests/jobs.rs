@@ -399,6 +399,22 @@ fn a_latency_target_is_in_microseconds() {
     assert_eq!(jobs.jobs[1].latency_target, None);
 }
 
+/// As fio 3.33 does.
+#[test]
+fn a_job_that_trims_and_writes_counts_both() {
+    let of = |options: &str| {
+        read(&format!("[a]\nrw=randtrimwrite\nbs=4k\n{options}\n")).jobs[0].io_size / MIB
+    };
+    let sizes = [(1, 5, 3), (2, 5, 4), (1, 3, 2), (2, 3, 2), (4, 3, 3), (2, 9, 6)];
+    for (size, io_size, each) in sizes {
+        let options = format!("size={size}m\nio_size={io_size}m");
+        assert_eq!(of(&options), each, "{options}");
+        assert_eq!(of(&format!("{options}\nrw=trimwrite")), each, "{options}");
+    }
+    assert_eq!(of("size=1m\nio_size=5m\nnorandommap"), 5);
+    assert_eq!(of("size=1m\nloops=2"), 1);
+}
+
 #[test]
 fn completions_are_taken_by_fios_rules() {
     let of = |options: &str| {

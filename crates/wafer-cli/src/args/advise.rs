@@ -67,7 +67,7 @@ pub(crate) struct AdviseArgs {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: Option<PathBuf>,
 
-    /// File for the advice as JSON; `-` is stdout.
+    /// File for the advice as JSON; `-` is stdout. The table is left out.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) json: Option<PathBuf>,
 }

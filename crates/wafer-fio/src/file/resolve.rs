@@ -9,7 +9,9 @@ use super::settings::{Context, MAX_JOBS, Settings};
 use super::steady::STEADY_STATE;
 use super::target::Target;
 use crate::flow::Flow;
-use crate::job::{BlockSize, DIRECTIONS, Distribution, JobSpec, LatencyTarget, Order, Reaping};
+use crate::job::{
+    BlockSize, DIRECTIONS, Direction, Distribution, JobSpec, LatencyTarget, Order, Reaping,
+};
 use wafer_random::{Purpose, Rng};
 
 /// What a device transfers at least, and in multiples of.
@@ -217,6 +219,13 @@ fn spec(job: &Job<'_>, instance: u32, phase: u32, target: &Target) -> Result<Job
     };
     let Region { offset, size, io_size } = region::region(s, instance, bytes, &blocks)
         .map_err(|(option, why)| job.error(option, why))?;
+    let io_size = match s.direction {
+        Direction::TrimWrite if s.loops <= 1 && (!random || random_map) => {
+            let largest = directions.iter().flat_map(|&d| bounds(&block_size[d])).max();
+            trim_write_bytes(size, io_size, largest.unwrap_or(SECTOR))
+        }
+        _ => io_size,
+    };
     check_sectors(job, "offset", offset)?;
     if random {
         check_zones(job, directions, size)?;
@@ -276,6 +285,16 @@ fn spec(job: &Job<'_>, instance: u32, phase: u32, target: &Target) -> Result<Job
         exit: None,
         placement,
     })
+}
+
+/// Returns the bytes that a job trims, and then writes: whole passes until both together, less than a command short, are
+/// `io_size` (`keep_running`).
+fn trim_write_bytes(size: u64, io_size: u64, largest: u64) -> u64 {
+    if io_size <= size {
+        return io_size;
+    }
+    let passes = io_size.saturating_sub(largest) / size.saturating_mul(2).max(1) + 1;
+    passes.saturating_mul(size)
 }
 
 /// Returns when the job takes notice of completions, by fio's rules (`fixup_options`).
