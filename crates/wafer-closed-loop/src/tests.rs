@@ -122,11 +122,11 @@ fn rates_and_think_times_hold_commands_back() {
     let thinking = JobSpec { thinktime_us: 50, thinktime_blocks: 10, ..writer(1, 100) };
     let mut jobs = ClosedLoop::new(vec![thinking], 1, false).unwrap();
     assert_eq!(drive(&mut jobs, 1000).last().unwrap().0, 99 * 1000 + 9 * 50_000);
-    // With several commands in flight, a pause begins when all of them have completed.
+    // With several commands in flight, a pause follows six completions, and begins when all commands have completed.
     let thinking = JobSpec { thinktime_us: 50, thinktime_blocks: 6, ..writer(4, 12) };
     let mut jobs = ClosedLoop::new(vec![thinking], 1, false).unwrap();
     let times: Vec<u64> = drive(&mut jobs, 1000).into_iter().map(|(time, _, _)| time).collect();
-    assert_eq!(times, [0, 0, 0, 0, 1000, 1000, 52_000, 52_000, 52_000, 52_000, 53_000, 53_000]);
+    assert_eq!(times, [0, 0, 0, 0, 1000, 1000, 1000, 1000, 2000, 53_000, 53_000, 53_000]);
 }
 
 #[test]

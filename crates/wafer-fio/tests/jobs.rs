@@ -433,6 +433,7 @@ fn completions_are_taken_by_fios_rules() {
     let all = "iodepth_low=1\niodepth_batch_complete_min=3\niodepth_batch_complete_max=12\n";
     assert_eq!(of(all), Some((1, 3, 12)));
     assert_eq!(of(&format!("ioengine=psync\n{all}")), None);
+    assert_eq!(of(&format!("io_submit_mode=offload\n{all}")), None);
     let jobs = read("[a]\n[b]\nio_submit_mode=offload\nthinktime_blocks_type=issue\n").jobs;
     assert_eq!((jobs[0].submission, jobs[0].thinktime_issued), (Submission::Inline, false));
     assert_eq!((jobs[1].submission, jobs[1].thinktime_issued), (Submission::Offload, true));

@@ -11,6 +11,7 @@ use super::target::Target;
 use crate::flow::Flow;
 use crate::job::{
     BlockSize, DIRECTIONS, Direction, Distribution, JobSpec, LatencyTarget, Order, Reaping,
+    Submission,
 };
 use wafer_random::{Purpose, Rng};
 
@@ -297,12 +298,14 @@ fn trim_write_bytes(size: u64, io_size: u64, largest: u64) -> u64 {
     passes.saturating_mul(size)
 }
 
-/// Returns when the job takes notice of completions, by fio's rules (`fixup_options`).
+/// Returns when the job takes notice of completions, by fio's rules (`fixup_options`). Threads that submit for it take notice
+/// themselves.
 fn reaping(s: &Settings) -> Option<Reaping> {
     let low = if s.iodepth_low == 0 { s.iodepth } else { s.iodepth_low.min(s.iodepth) };
     let least = s.complete_least.max(1);
-    let differs = s.engine == Engine::Asynchronous && (low < s.iodepth || least > 1);
-    differs.then(|| Reaping { low, least, most: s.complete_most.max(least) })
+    let looks = s.engine == Engine::Asynchronous && s.submission == Submission::Inline;
+    let differs = low < s.iodepth || least > 1;
+    (looks && differs).then(|| Reaping { low, least, most: s.complete_most.max(least) })
 }
 
 /// Index, bytes and placement handles of the job's namespace.
