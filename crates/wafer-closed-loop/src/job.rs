@@ -37,7 +37,7 @@ pub(crate) struct RunningJob {
     /// When the last command completed.
     completed: u64,
     deadline: u64,
-    /// Commands issued, or completed with the host's notice, that the next pause follows.
+    /// Commands issued, or reaped, that the next pause follows.
     thinks_at: u64,
     thinks: bool,
     issued: u64,
@@ -76,8 +76,8 @@ impl RunningJob {
             start.saturating_add(nanoseconds(spec.ramp_time)).saturating_add(nanoseconds(runtime))
         });
         let depth = Depth::new(spec, start.saturating_add(nanoseconds(spec.ramp_time)));
-        // One by one, when it counts how many.
-        let one = Reaping { low: spec.iodepth, least: 1, most: 1 };
+        // One at a time, where only their number matters.
+        let one = Reaping { low: spec.iodepth, least: 1 };
         let counts = spec.thinktime_us > 0 && !spec.thinktime_issued;
         let reaping = spec.reaping.or(counts.then_some(one));
         let random = Rng::new(spec.seed.unwrap_or(seed), number, Purpose::Arrival, 0);
@@ -155,16 +155,16 @@ impl RunningJob {
             Some(reaper) => {
                 let waited = reaper.waits();
                 reaper.completed();
-                self.look(time, waited);
+                self.reap(time, waited);
             }
         }
     }
 
-    /// Lets the host look for completions at a time, and find out whether it pauses if it goes `on` after that.
-    fn look(&mut self, time: u64, on: bool) {
+    /// Lets the host reap completions at a time. If it goes `on` after that, it finds out whether it pauses.
+    fn reap(&mut self, time: u64, on: bool) {
         if let Some(reaper) = &mut self.reaper {
-            let seen = reaper.look(self.in_flight, self.depth.now());
-            self.free.extend(std::iter::repeat_n(time, seen as usize));
+            let free = reaper.reap(self.in_flight, self.depth.now());
+            self.free.extend(std::iter::repeat_n(time, free as usize));
             if reaper.waits() {
                 return;
             }
@@ -245,7 +245,7 @@ impl RunningJob {
             batch.tickets.push(self.ticket);
             self.depth.submitted(self.ticket, time);
             self.ticket += 1;
-            self.look(time, true);
+            self.reap(time, true);
         }
     }
 

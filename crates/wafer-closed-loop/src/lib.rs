@@ -98,13 +98,16 @@ impl ClosedLoop {
     fn watch(&mut self) {
         for (number, spec) in self.specs.iter().enumerate() {
             let watch = spec.steady_state.map(|steady| {
-                let group = |watch: &Watch| self.specs[watch.jobs()[0]].group;
-                let mut watches = self.watches.iter_mut();
-                let joined = watches.position(|one| group(one) == spec.group && one.join(number));
-                joined.unwrap_or_else(|| {
-                    self.watches.push(Watch::new(steady, number));
-                    self.watches.len() - 1
-                })
+                let together = |watch: &Watch| {
+                    let first = &self.specs[watch.jobs()[0]];
+                    first.group == spec.group && first.group_reporting && spec.group_reporting
+                };
+                if let Some(at) = self.watches.iter().position(together) {
+                    self.watches[at].join(number);
+                    return at;
+                }
+                self.watches.push(Watch::new(steady, number));
+                self.watches.len() - 1
             });
             self.watched.push(watch);
         }

@@ -1,26 +1,25 @@
-//! When the host takes notice of completions: `iodepth_low`, `iodepth_batch_complete_min` and `_max`.
+//! When the host reaps completions: `iodepth_low` and `iodepth_batch_complete_min`.
 //!
-//! As fio does (`wait_for_completions`): it looks once `iodepth` commands are in flight, waits for so many completions at a
-//! time, and submits again when few enough are left. Without these options it looks whenever a command completes.
+//! As fio does (`wait_for_completions`): once `iodepth` commands are in flight it waits for so many completions at a time, and
+//! submits again when few enough are left. Without these options it reaps every command as it completes.
 
 use wafer_fio::job::Reaping;
 
-/// The completions of a job that the host has not taken notice of.
+/// The completions of a job that the host has not reaped, or has and waits for more.
 #[derive(Clone, Debug)]
 pub(crate) struct Reaper {
     rule: Reaping,
-    /// Commands that have completed, unseen.
-    completed: u32,
-    /// Those seen whose places stay empty until few enough are in flight.
-    seen: u32,
+    unreaped: u32,
+    /// Reaped, but their places stay empty until few enough are in flight.
+    held: u32,
     waits: bool,
-    /// All that the host has ever taken notice of.
+    /// All that were ever reaped.
     reaped: u64,
 }
 
 impl Reaper {
     pub(crate) fn new(rule: Reaping) -> Self {
-        Reaper { rule, completed: 0, seen: 0, waits: false, reaped: 0 }
+        Reaper { rule, unreaped: 0, held: 0, waits: false, reaped: 0 }
     }
 
     /// Returns whether the host waits for completions.
@@ -28,38 +27,37 @@ impl Reaper {
         self.waits
     }
 
-    /// Returns the completions that the host has taken notice of.
+    /// Returns how many completions the host has reaped.
     pub(crate) fn reaped(&self) -> u64 {
         self.reaped
     }
 
     /// Notes that a command has completed.
     pub(crate) fn completed(&mut self) {
-        self.completed += 1;
+        self.unreaped += 1;
     }
 
-    /// Looks for completions beside so many commands that are in flight, of `depth` that may be. Returns the places of the
-    /// queue that become free.
-    pub(crate) fn look(&mut self, in_flight: u32, depth: u32) -> u32 {
-        self.waits |= in_flight + self.completed >= depth;
+    /// Reaps what the host can, beside so many commands in flight of `depth` that may be. Returns the places of the queue
+    /// that become free.
+    pub(crate) fn reap(&mut self, in_flight: u32, depth: u32) -> u32 {
+        self.waits |= in_flight + self.unreaped >= depth;
         while self.waits {
-            if self.completed < self.rule.least.min(in_flight + self.completed) {
+            if self.unreaped < self.rule.least.min(in_flight + self.unreaped) {
                 return 0;
             }
-            let seen = self.completed.min(self.rule.most);
-            self.see(seen);
-            self.waits = in_flight + self.completed > self.rule.low;
+            self.take(self.unreaped);
+            self.waits = in_flight + self.unreaped > self.rule.low;
         }
         if in_flight == 0 {
             // Before a pause the host waits for all.
-            self.see(self.completed);
+            self.take(self.unreaped);
         }
-        std::mem::take(&mut self.seen)
+        std::mem::take(&mut self.held)
     }
 
-    fn see(&mut self, completions: u32) {
-        self.completed -= completions;
-        self.seen += completions;
+    fn take(&mut self, completions: u32) {
+        self.unreaped -= completions;
+        self.held += completions;
         self.reaped += u64::from(completions);
     }
 }

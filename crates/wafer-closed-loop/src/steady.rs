@@ -83,12 +83,9 @@ impl Watch {
         }
     }
 
-    /// Watches another job of the group too, if they are watched together.
-    pub(crate) fn join(&mut self, job: usize) -> bool {
-        if self.criterion.together {
-            self.jobs.push(job);
-        }
-        self.criterion.together
+    /// Watches another job too.
+    pub(crate) fn join(&mut self, job: usize) {
+        self.jobs.push(job);
     }
 
     pub(crate) fn jobs(&self) -> &[usize] {

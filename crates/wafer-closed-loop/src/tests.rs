@@ -248,7 +248,6 @@ const STEADY: SteadyState = SteadyState {
     intervals: 5,
     interval: 1_000_000,
     ramp: 0,
-    together: false,
 };
 
 /// A drive that gets slower: the latency of a command in nanoseconds by its time. Returns the last submission of each job.
@@ -316,15 +315,17 @@ fn jobs_of_a_group_end_together() {
     // The second one is held back to a rate that the drive keeps.
     let mut rate_iops = [None; DIRECTIONS];
     rate_iops[WRITE] = Some(200_000);
-    let pair = |together| {
-        let steady = SteadyState { together, ..STEADY };
-        let first = JobSpec { steady_state: Some(steady), ..writer(1, 100_000) };
-        let second = JobSpec { name: "v".to_owned(), rate_iops, ..first.clone() };
+    let pair = |group_reporting, of_second| {
+        let first = JobSpec { steady_state: Some(STEADY), group_reporting, ..writer(1, 100_000) };
+        let name = "v".to_owned();
+        let second = JobSpec { name, rate_iops, group_reporting: of_second, ..first.clone() };
         let (jobs, last) = slowing(vec![first, second], latency);
         (figure(&jobs, "steady_state"), [last[0], last[1]].map(|time| time.div_ceil(1_000_000)))
     };
-    assert_eq!(pair(false), (vec![1.0, 1.0], [12, 5]));
-    let (attained, [first, second]) = pair(true);
+    for (first, second) in [(false, false), (false, true), (true, false)] {
+        assert_eq!(pair(first, second), (vec![1.0, 1.0], [12, 5]));
+    }
+    let (attained, [first, second]) = pair(true, true);
     assert_eq!((attained, first), (vec![1.0], second));
     assert!((6..12).contains(&first), "{first}");
 }

@@ -31,10 +31,10 @@ pub fn fio_json(record: &Record) -> Option<Value> {
     let time = record.time.as_ref()?;
     let started = record.provenance.started.clone().unwrap_or_default();
     let jobs = reported::all(time, record.provenance.workload.as_ref());
-    let jobs = jobs.iter().map(|Reported { name, spec, results }| {
+    let jobs = jobs.iter().map(|Reported { name, spec, options: given, results }| {
         let spec = *spec;
         let group = spec.map_or(0, |spec| spec.group);
-        let mut value = self::job(name, group, results, spec.map(options));
+        let mut value = self::job(name, group, results, given.map(options));
         for (key, found) in latency_target(spec, &record.application) {
             value[key] = found;
         }

@@ -8,6 +8,8 @@ pub(crate) struct Reported<'a> {
     pub(crate) name: &'a str,
     /// The first section; none for a workload that is no job file.
     pub(crate) spec: Option<&'a JobRecord>,
+    /// The section whose options fio prints: the last one.
+    pub(crate) options: Option<&'a JobRecord>,
     pub(crate) results: Directions,
 }
 
@@ -21,6 +23,7 @@ pub(crate) fn all<'a>(
         let named = |(name, results): (&'a String, &Directions)| Reported {
             name,
             spec: None,
+            options: None,
             results: results.clone(),
         };
         return time.jobs.iter().map(named).collect();
@@ -31,6 +34,7 @@ pub(crate) fn all<'a>(
         return vec![Reported {
             name,
             spec: None,
+            options: None,
             results: Directions { seconds, read, write, trim },
         }];
     }
@@ -43,10 +47,16 @@ pub(crate) fn all<'a>(
         let last =
             all.last_mut().filter(|last| joins && last.spec.is_some_and(|l| l.group == spec.group));
         match last {
-            Some(last) => last.results = joined(&last.results, results),
-            None => {
-                all.push(Reported { name: &spec.name, spec: Some(spec), results: results.clone() })
+            Some(last) => {
+                last.results = joined(&last.results, results);
+                last.options = Some(spec);
             }
+            None => all.push(Reported {
+                name: &spec.name,
+                spec: Some(spec),
+                options: Some(spec),
+                results: results.clone(),
+            }),
         }
     }
     all

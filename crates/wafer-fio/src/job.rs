@@ -92,8 +92,8 @@ pub struct JobSpec {
     pub iodepth: u32,
     /// `io_submit_mode`. Only a run with a clock heeds it.
     pub submission: Submission,
-    /// `iodepth_low`, `iodepth_batch_complete_min` and `_max`; none: the host takes notice of every completion at once. Only a
-    /// run with a clock heeds it.
+    /// `iodepth_low` and `iodepth_batch_complete_min`; none: the host reaps every command as it completes. Only a run with a
+    /// clock heeds it.
     pub reaping: Option<Reaping>,
     /// `rate` per direction, bytes per model second.
     pub rate: [Option<u64>; DIRECTIONS],
@@ -107,8 +107,8 @@ pub struct JobSpec {
     pub thinktime_us: u64,
     /// `thinktime_blocks`, default 1.
     pub thinktime_blocks: u64,
-    /// `thinktime_blocks_type=issue`: commands count when they are submitted, instead of when they have completed and the host
-    /// has taken notice. Without a clock they always do.
+    /// `thinktime_blocks_type=issue`: commands count when they are submitted, instead of when the host has reaped them. Without a
+    /// clock they always do.
     pub thinktime_issued: bool,
 
     /// `latency_target`: the queue depth, up to `iodepth`, follows the latency. Only a run with a clock has latencies.
@@ -120,7 +120,7 @@ pub struct JobSpec {
     pub flow: Option<Flow>,
     /// Group of the job, from 0: `stonewall` and `new_group` begin another.
     pub group: u32,
-    /// `group_reporting`: results are those of the jobs of its group together.
+    /// `group_reporting`: the jobs of its group have their results together, and `steadystate` watches them and ends them together.
     pub group_reporting: bool,
     /// `exitall`: which other jobs end when this one does.
     pub exit: Option<Exit>,
@@ -178,8 +178,6 @@ pub struct SteadyState {
     pub interval: u64,
     /// `steadystate_ramp_time`: model nanoseconds before the first interval.
     pub ramp: u64,
-    /// Whether the jobs of a group are watched together and end together (`group_reporting`).
-    pub together: bool,
 }
 
 impl SteadyState {
@@ -268,15 +266,13 @@ pub enum Submission {
     Offload,
 }
 
-/// When the host takes notice of completions, once it has `iodepth` commands in flight.
+/// When the host reaps completions, once it has `iodepth` commands in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reaping {
     /// `iodepth_low`: it submits again when so many are left.
     pub low: u32,
     /// `iodepth_batch_complete_min`: it waits for so many at a time.
     pub least: u32,
-    /// `iodepth_batch_complete_max`: it takes at most so many at a time.
-    pub most: u32,
 }
 
 /// `rate_process`.

@@ -416,10 +416,10 @@ fn a_job_that_trims_and_writes_counts_both() {
 }
 
 #[test]
-fn completions_are_taken_by_fios_rules() {
+fn completions_are_reaped_by_fios_rules() {
     let of = |options: &str| {
         let file = format!("[a]\nioengine=io_uring\niodepth=16\n{options}");
-        read(&file).jobs[0].reaping.map(|reaping| (reaping.low, reaping.least, reaping.most))
+        read(&file).jobs[0].reaping.map(|reaping| (reaping.low, reaping.least))
     };
     // What fio does anyway.
     for options in ["iodepth_low=0", "iodepth_low=20", "iodepth_batch_complete_min=0"] {
@@ -428,10 +428,10 @@ fn completions_are_taken_by_fios_rules() {
             None
         );
     }
-    assert_eq!(of("iodepth_low=4\n"), Some((4, 1, 1)));
-    assert_eq!(of("iodepth_batch_complete=8\n"), Some((16, 8, 8)));
+    assert_eq!(of("iodepth_low=4\n"), Some((4, 1)));
+    assert_eq!(of("iodepth_batch_complete=8\n"), Some((16, 8)));
     let all = "iodepth_low=1\niodepth_batch_complete_min=3\niodepth_batch_complete_max=12\n";
-    assert_eq!(of(all), Some((1, 3, 12)));
+    assert_eq!(of(all), Some((1, 3)));
     assert_eq!(of(&format!("ioengine=psync\n{all}")), None);
     assert_eq!(of(&format!("io_submit_mode=offload\n{all}")), None);
     let jobs = read("[a]\n[b]\nio_submit_mode=offload\nthinktime_blocks_type=issue\n").jobs;
@@ -453,9 +453,7 @@ fn steadystate_is_read_with_its_units_and_groups() {
         intervals: 30,
         interval: 1_000_000_000,
         ramp: 0,
-        together: false,
     };
-    let together = SteadyState { together: true, ..bandwidth };
     let slope = SteadyState {
         measure: Measure::Iops,
         slope: true,
@@ -464,12 +462,13 @@ fn steadystate_is_read_with_its_units_and_groups() {
         intervals: 6,
         interval: 5_000_000_000,
         ramp: 60_000_000_000,
-        together: true,
     };
     let latency = SteadyState { measure: Measure::Latency, limit: 2e6, ..bandwidth };
     let all: Vec<_> = jobs.jobs.iter().map(|job| job.steady_state).collect();
-    let (alone, together) = (Some(bandwidth), Some(together));
-    assert_eq!(all, [alone, together, together, together, Some(slope), Some(latency), None]);
+    let [bandwidth, slope_of_d, latency] = [bandwidth, slope, latency].map(Some);
+    assert_eq!(all, [bandwidth, bandwidth, bandwidth, bandwidth, slope_of_d, latency, None]);
+    let together: Vec<_> = jobs.jobs.iter().map(|job| job.group_reporting).collect();
+    assert_eq!(together, [false, true, true, true, true, false, false]);
     assert_eq!(slope.criterion(), "iops_slope:0.3%");
     assert_eq!(ignored(&jobs), [("steadystate", 2)], "of the last job");
 }

@@ -12,7 +12,7 @@ use wafer_record::files::read_text;
 use super::measured::{Latency, Measured, PERCENTILES, Row};
 
 /// Options that have the same effect here.
-const KEPT: [&str; 28] = [
+const KEPT: [&str; 27] = [
     "rw",
     "readwrite",
     "bs",
@@ -24,7 +24,6 @@ const KEPT: [&str; 28] = [
     "iodepth_low",
     "iodepth_batch_complete",
     "iodepth_batch_complete_min",
-    "iodepth_batch_complete_max",
     "io_submit_mode",
     "numjobs",
     "rate",

@@ -28,8 +28,8 @@ fn with_rate(iops: u64, job: JobSpec) -> JobSpec {
     JobSpec { rate_iops: [Some(iops); DIRECTIONS], ..job }
 }
 
-fn reaping(low: u32, least: u32, most: u32, job: JobSpec) -> JobSpec {
-    JobSpec { reaping: Some(Reaping { low, least, most }), ..job }
+fn reaping(low: u32, least: u32, job: JobSpec) -> JobSpec {
+    JobSpec { reaping: Some(Reaping { low, least }), ..job }
 }
 
 fn thinking(job: JobSpec) -> JobSpec {
@@ -61,24 +61,24 @@ fn a_job_ahead_of_its_rate_waits_for_all_commands_before_it_sleeps() {
 #[test]
 fn a_queue_fills_again_when_few_enough_are_in_flight() {
     let fio = [[0; 8].as_slice(), &[35; 6], &[77; 6], &[120; 4]].concat();
-    check(reaping(2, 1, 1, reader(8, 24)), |k| 20 + 7 * (k % 5), &fio);
+    check(reaping(2, 1, reader(8, 24)), |k| 20 + 7 * (k % 5), &fio);
     let fio = [[0].as_slice(), &[66; 6], &[167; 8], &[243; 5], &[299; 5], &[356; 5]].concat();
     let job = with_rate(100, reader(8, 30));
-    check(reaping(3, 1, 1, job), |k| 55 + 20 * (k % 3), &fio);
+    check(reaping(3, 1, job), |k| 55 + 20 * (k % 3), &fio);
 }
 
 #[test]
-fn completions_are_taken_in_batches() {
+fn completions_are_reaped_in_batches() {
     let fio = [[0; 8].as_slice(), &[28; 4], &[50; 4], &[71; 4], &[99; 4]].concat();
-    check(reaping(8, 4, 4, reader(8, 24)), |k| 20 + 7 * (k % 5), &fio);
+    check(reaping(8, 4, reader(8, 24)), |k| 20 + 7 * (k % 5), &fio);
     let fio = [[0; 8], [49; 8], [98; 8]].concat();
-    check(reaping(1, 3, 8, reader(8, 24)), |k| 20 + 7 * (k % 5), &fio);
+    check(reaping(1, 3, reader(8, 24)), |k| 20 + 7 * (k % 5), &fio);
     let fio = [[0; 8], [76; 8], [152; 8], [228; 8]].concat();
-    check(reaping(3, 4, 4, reader(8, 32)), |k| 20 + 11 * (k % 6), &fio);
+    check(reaping(3, 4, reader(8, 32)), |k| 20 + 11 * (k % 6), &fio);
 }
 
 #[test]
-fn a_pause_follows_the_completions_that_the_host_has_seen() {
+fn a_pause_follows_the_completions_that_the_host_has_reaped() {
     let latency = |k| 20 + 11 * (k % 6);
     let fio = [
         0, 0, 0, 0, 0, 0, 0, 0, 21, 21, 32, 32, 43, 149, 220, 220, 220, 220, 220, 220, 220, 221,
@@ -93,7 +93,29 @@ fn a_pause_follows_the_completions_that_the_host_has_seen() {
     let fio = [0, 20, 41, 61, 82, 102, 163, 184, 204, 225, 245, 265, 326, 347, 367];
     check(thinking(reader(1, 15)), |_| 20, &fio);
     let fio = [[0; 8].as_slice(), &[32; 3], &[137; 8], &[253; 8], &[369; 3]].concat();
-    check(thinking(reaping(5, 3, 3, reader(8, 30))), latency, &fio);
+    check(thinking(reaping(5, 3, reader(8, 30))), latency, &fio);
     let fio = [[0; 6], [116; 6], [233; 6], [349; 6], [465; 6]].concat();
     check(JobSpec { thinktime_issued: true, ..thinking(reader(8, 30)) }, latency, &fio);
+}
+
+#[test]
+fn a_search_for_the_depth_submits_in_bursts_too() {
+    let latency_target = Some(LatencyTarget {
+        nanoseconds: 1000 * MS,
+        window: 2000 * MS,
+        percentile: 99.0,
+        keeps_looking: false,
+    });
+    let job = JobSpec { latency_target, time_based: true, ..reader(8, 1000) };
+    let latency = |command: &Command| MS * (20 + 11 * (command.lba / 8 % 6));
+    let mut jobs = ClosedLoop::new(vec![reaping(1, 1, job)], 1, false).unwrap();
+    let all = drive_each(&mut jobs, latency);
+    let bursts: Vec<u64> = all.chunk_by(|a, b| a.0 == b.0).map(|burst| burst[0].0).collect();
+    let in_flight = |at: &u64| {
+        let before = all.iter().take_while(|(time, ..)| time < at);
+        before.filter(|(time, _, command)| time + latency(command) > *at).count()
+    };
+    // But for the moments in which the depth has grown.
+    let others = bursts.iter().filter(|at| in_flight(at) > 1).count();
+    assert!(bursts.len() > 50 && others < 5, "{others} of {}", bursts.len());
 }

@@ -24,7 +24,9 @@ pub(super) const IGNORED: &[(&str, &[&str])] = &[
         "create_serialize", "create_fsync", "create_on_open", "allow_file_create", "unlink",
         "unlink_each_loop",
     ]),
-    ("submission takes no time", &["iodepth_batch|iodepth_batch_submit"]),
+    ("submitting and reaping commands takes no time", &[
+        "iodepth_batch|iodepth_batch_submit", "iodepth_batch_complete_max",
+    ]),
     ("concerns the host that runs fio", &[
         "serialize_overlap", "softrandommap", "direct", "atomic", "buffered", "clocksource",
         "mem|iomem", "iomem_align|mem_align", "exec_prerun", "exec_postrun", "ioscheduler",

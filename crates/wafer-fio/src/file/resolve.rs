@@ -63,10 +63,10 @@ pub(super) fn jobs(
         let begins = job.settings.stonewall || job.settings.new_group;
         group += u32::from(begins && !specs.is_empty());
         let together = job.settings.group_reporting;
-        let steady = job.settings.steady.resolve(together);
+        let steady = job.settings.steady.resolve();
         let steady_state = steady.map_err(|(option, why)| job.error(option, why))?;
-        let mut before = specs.iter().filter(|spec: &&JobSpec| spec.group == group);
-        let watched = before.find_map(|spec| spec.steady_state.filter(|one| one.together));
+        let joins = |spec: &&JobSpec| spec.group == group && spec.group_reporting;
+        let watched = specs.iter().filter(joins).find_map(|spec| spec.steady_state);
         if together && watched.is_some_and(|watched| Some(watched) != steady_state) {
             let why = "differs from that of another job of its group";
             return Err(job.error("steadystate_duration", why.into()));
@@ -298,14 +298,13 @@ fn trim_write_bytes(size: u64, io_size: u64, largest: u64) -> u64 {
     passes.saturating_mul(size)
 }
 
-/// Returns when the job takes notice of completions, by fio's rules (`fixup_options`). Threads that submit for it take notice
-/// themselves.
+/// Returns when the job reaps completions, by fio's rules (`fixup_options`). With `offload` the threads that submit reap.
 fn reaping(s: &Settings) -> Option<Reaping> {
     let low = if s.iodepth_low == 0 { s.iodepth } else { s.iodepth_low.min(s.iodepth) };
     let least = s.complete_least.max(1);
     let looks = s.engine == Engine::Asynchronous && s.submission == Submission::Inline;
     let differs = low < s.iodepth || least > 1;
-    (looks && differs).then(|| Reaping { low, least, most: s.complete_most.max(least) })
+    (looks && differs).then(|| Reaping { low, least })
 }
 
 /// Index, bytes and placement handles of the job's namespace.

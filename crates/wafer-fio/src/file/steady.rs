@@ -67,10 +67,7 @@ impl Steady {
     }
 
     /// Returns what ends a job, or the option at fault and why.
-    pub(super) fn resolve(
-        &self,
-        together: bool,
-    ) -> Result<Option<SteadyState>, (&'static str, String)> {
+    pub(super) fn resolve(&self) -> Result<Option<SteadyState>, (&'static str, String)> {
         if self.duration_us == 0 {
             return Ok(None);
         }
@@ -91,7 +88,6 @@ impl Steady {
             intervals: intervals as usize,
             interval: self.interval_us.saturating_mul(1000),
             ramp: self.ramp_us.saturating_mul(1000),
-            together,
         }))
     }
 }

@@ -77,7 +77,6 @@ fn options(job: &JobSpec) -> BTreeMap<String, String> {
     if let Some(reaping) = job.reaping {
         add("iodepth_low", reaping.low.to_string());
         add("iodepth_batch_complete_min", reaping.least.to_string());
-        add("iodepth_batch_complete_max", reaping.most.to_string());
     }
     if job.direction == Direction::ReadWrite {
         add("rwmixread", job.read_percent.to_string());

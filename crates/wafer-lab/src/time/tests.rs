@@ -228,17 +228,40 @@ fn shares_of_dies_add_up_however_short_the_run_is() {
 #[test]
 fn fio_is_told_the_options_of_a_job() {
     let jobs = "[a]\nrw=randrw\nrwmixread=30\nbssplit=4k/60:8k/40\nrate_iops=1000,,500\nrate_process=poisson\n\
-                number_ios=9\n[b]\nrw=write\nbsrange=4k-8k\nthinktime=5\nthinktime_blocks=3\nfsync=2\nsize=64k\n";
+                number_ios=9\nio_submit_mode=offload\n[b]\nrw=write\nbsrange=4k-8k\nthinktime=5\nthinktime_blocks=3\n\
+                thinktime_blocks_type=issue\nfsync=2\nsize=64k\niodepth=4\niodepth_low=2\nnew_group\ngroup_reporting\n";
     let fio = wafer_fio_json::fio_json(&run(jobs, &filled())).unwrap();
     let options = |job: usize, names: &[&str]| {
         let given = &fio["jobs"][job]["job options"];
         names.iter().map(|name| given[name].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
-    let names = ["rwmixread", "bssplit", "rate_iops", "rate_process"];
-    assert_eq!(options(0, &names), ["30", "4k/60:8k/40", "1000,,500", "poisson"]);
-    let names = ["bsrange", "thinktime", "thinktime_blocks", "fsync"];
-    assert_eq!(options(1, &names), ["4k-8k", "5us", "3", "2"]);
+    let names = ["rwmixread", "bssplit", "rate_iops", "rate_process", "io_submit_mode"];
+    assert_eq!(options(0, &names), ["30", "4k/60:8k/40", "1000,,500", "poisson", "offload"]);
+    let names = ["bsrange", "thinktime", "thinktime_blocks", "thinktime_blocks_type", "fsync"];
+    assert_eq!(options(1, &names), ["4k-8k", "5us", "3", "issue", "2"]);
+    let names = ["iodepth_low", "iodepth_batch_complete_min", "group_reporting"];
+    assert_eq!(options(1, &names), ["2", "1", "1"]);
     assert_eq!(fio["jobs"][1]["latency_depth"], 0);
+}
+
+#[test]
+fn options_that_need_a_clock_are_named_without_one() {
+    let jobs = "[a]\nrw=write\nbs=4k\nsize=64k\niodepth=4\n\
+                iodepth_low=2\nlatency_target=1ms\n[b]\nrw=write\nbs=4k\nsize=64k\nio_submit_mode=offload\n";
+    let options = Options { timed: false, ..filled() };
+    let experiment = Experiment { timed: false, ..experiment(jobs, &options) };
+    let told = experiment.check().unwrap().notices;
+    let mut told: Vec<&str> = told
+        .iter()
+        .filter_map(|line| line.strip_suffix(" has no effect without a clock"))
+        .collect();
+    told.sort_unstable();
+    let expected = [
+        "job `a`: iodepth_low or iodepth_batch_complete",
+        "job `a`: latency_target",
+        "job `b`: io_submit_mode",
+    ];
+    assert_eq!(told, expected);
 }
 
 #[test]
