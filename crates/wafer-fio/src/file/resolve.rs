@@ -304,7 +304,7 @@ fn reaping(s: &Settings) -> Option<Reaping> {
     let least = s.complete_least.max(1);
     let looks = s.engine == Engine::Asynchronous && s.submission == Submission::Inline;
     let differs = low < s.iodepth || least > 1;
-    (looks && differs).then(|| Reaping { low, least })
+    (looks && differs).then_some(Reaping { low, least })
 }
 
 /// Index, bytes and placement handles of the job's namespace.
