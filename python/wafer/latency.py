@@ -14,12 +14,12 @@ __all__ = ["Latencies", "Latency"]
 
 
 class Latency:
-    """Latency and rate of the reads, writes or trims of a run or of a job.
+    """Latency and rate of the reads, writes, trims or flushes of a run or of a job.
 
     Parameters
     ----------
     record
-        ``read``, ``write`` or ``trim`` of the ``time`` of a result record.
+        ``read``, ``write``, ``trim`` or ``flush`` of the ``time`` of a result record.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Latency:
 
     @cached_property
     def histogram(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.uint64]]:
-        """Latencies in microseconds and the number of requests of each; empty except for jobs."""
+        """Latencies in microseconds and the number of requests of each; empty in the brief records of sweeps."""
         latencies = np.array([us for us, _ in self._histogram], dtype=np.float64)
         counts = np.array([count for _, count in self._histogram], dtype=np.uint64)
         return latencies, counts
@@ -69,7 +69,7 @@ class Latency:
 
 
 class Latencies:
-    """Latency of the reads, writes and trims of a run, or of one of its jobs.
+    """Latency of the reads, writes, trims and flushes of a run, or of one of its jobs.
 
     Parameters
     ----------
@@ -84,6 +84,8 @@ class Latencies:
         The writes; ``None`` if there are none.
     trim
         The trims; ``None`` if there are none.
+    flush
+        The flushes; ``None`` if there are none.
     jobs
         The same by job name; empty for a job.
 
@@ -98,9 +100,10 @@ class Latencies:
         self.read = Latency(record["read"]) if "read" in record else None
         self.write = Latency(record["write"]) if "write" in record else None
         self.trim = Latency(record["trim"]) if "trim" in record else None
+        self.flush = Latency(record["flush"]) if "flush" in record else None
         jobs = {name: Latencies(job) for name, job in record.get("jobs", {}).items()}
         self.jobs: Mapping[str, Latencies] = MappingProxyType(jobs)
 
     def __repr__(self) -> str:
-        directions = f"read {self.read!r}, write {self.write!r}, trim {self.trim!r}"
+        directions = f"read {self.read!r}, write {self.write!r}, trim {self.trim!r}, flush {self.flush!r}"
         return f"<wafer.Latencies {directions}, jobs {list(self.jobs)}>"

@@ -31,7 +31,7 @@ function measured(state) {
     .map(([key, name]) => ({ run, key, name, requests: run.record.time[key] })));
 }
 
-/** Alone, reads, writes and trims differ by colour; beside others reads have the thick line. */
+/** Alone, reads, writes, trims and flushes differ by colour; beside others reads have the thick line. */
 function lineOf(run, name, several) {
   const index = DIRECTIONS.findIndex(([, plural]) => plural === name);
   return several ? { index: run.index, thin: index > 0 } : { index };

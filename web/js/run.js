@@ -11,7 +11,7 @@ function byKey(a, b) {
 }
 
 /** Directions of requests as records name them, and in the plural. */
-export const DIRECTIONS = [["read", "reads"], ["write", "writes"], ["trim", "trims"]];
+export const DIRECTIONS = [["read", "reads"], ["write", "writes"], ["trim", "trims"], ["flush", "flushes"]];
 
 /** Gaps are null in a record and NaN in a chart. */
 export const column = (values) => Float64Array.from(values ?? [], (v) => v ?? NaN);

@@ -18,7 +18,7 @@ use reported::Reported;
 use serde_json::{Map, Value, json};
 use wafer_record::Record;
 use wafer_record::record::{FigureRecord, JobRecord};
-use wafer_record::time::{Directions, Requests};
+use wafer_record::time::{Direction, Directions, Requests};
 
 /// fio's default percentiles.
 const PERCENTILES: [f64; 17] = [
@@ -122,7 +122,11 @@ const MILLISECONDS: [u64; 11] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000, 200
 
 /// Returns the percentage of requests in fio's classes of nanoseconds, microseconds and milliseconds.
 fn classes(job: &Directions) -> [Map<String, Value>; 3] {
-    let requests = || job.each().map(|(_, requests)| requests);
+    // Of reads, writes and trims only, as in fio.
+    let requests = || {
+        let all = job.each().filter(|(direction, _)| *direction != Direction::Flush);
+        all.map(|(_, requests)| requests)
+    };
     let all: u64 = requests().map(|requests| requests.count).sum();
     // fio counts a latency in the first class whose end it does not exceed.
     let up_to = |us: f64| -> u64 {
@@ -160,7 +164,10 @@ fn job(name: &str, group: u32, job: &Directions, options: Option<Value>) -> Valu
         "read": direction(job.read.as_ref(), milliseconds),
         "write": direction(job.write.as_ref(), milliseconds),
         "trim": direction(job.trim.as_ref(), milliseconds),
-        "sync": { "total_ios": 0, "lat_ns": latency(None) },
+        "sync": {
+            "total_ios": job.flush.as_ref().map_or(0, |all| all.count),
+            "lat_ns": latency(job.flush.as_ref()),
+        },
         "job_runtime": milliseconds,
         "usr_cpu": 0.0,
         "sys_cpu": 0.0,

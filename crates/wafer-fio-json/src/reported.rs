@@ -29,13 +29,13 @@ pub(crate) fn all<'a>(
         return time.jobs.iter().map(named).collect();
     }
     if specs.is_empty() {
-        let TimeRecord { seconds, read, write, trim, .. } = time.clone();
+        let TimeRecord { seconds, read, write, trim, flush, .. } = time.clone();
         let name = workload.map_or("run", |workload| &workload.kind);
         return vec![Reported {
             name,
             spec: None,
             options: None,
-            results: Directions { seconds, read, write, trim },
+            results: Directions { seconds, read, write, trim, flush },
         }];
     }
     let mut all: Vec<Reported<'a>> = Vec::new();
@@ -74,6 +74,7 @@ fn joined(one: &Directions, other: &Directions) -> Directions {
         read: direction(&one.read, &other.read),
         write: direction(&one.write, &other.write),
         trim: direction(&one.trim, &other.trim),
+        flush: direction(&one.flush, &other.flush),
     }
 }
 

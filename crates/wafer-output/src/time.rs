@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use wafer_record::TimeRecord;
-use wafer_record::time::Requests;
+use wafer_record::time::{Direction, Requests};
 
 use crate::{HEADER, Table, bytes, seconds};
 
@@ -37,7 +37,7 @@ pub fn timed(out: &mut impl Write, time: &TimeRecord) -> io::Result<()> {
         }
     }
     if time.each().next().is_none() {
-        writeln!(out, "no reads, writes or trims after the ramp of the jobs")?;
+        writeln!(out, "no requests after the ramp of the jobs")?;
     } else {
         table.print(out)?;
     }
@@ -53,7 +53,8 @@ pub fn timed(out: &mut impl Write, time: &TimeRecord) -> io::Result<()> {
             let parts: Vec<String> = parts.map(|(name, us)| format!("{name} {us:.0} µs")).collect();
             writeln!(
                 out,
-                "{direction}s from p{} to p{}: {}",
+                "{} from p{} to p{}: {}",
+                direction.plural(),
                 band.from,
                 band.to,
                 parts.join(", ")
@@ -63,13 +64,13 @@ pub fn timed(out: &mut impl Write, time: &TimeRecord) -> io::Result<()> {
     Ok(())
 }
 
-fn row(name: &str, direction: &str, requests: &Requests) -> [String; 10] {
+fn row(name: &str, direction: Direction, requests: &Requests) -> [String; 10] {
     let percentile = |percent: &str| {
         requests.percentiles_us.get(percent).map_or_else(String::new, |us| microseconds(*us))
     };
     [
         name.to_owned(),
-        direction.to_owned(),
+        direction.name().to_owned(),
         format!("{:.0}", requests.iops),
         bytes(requests.bytes_per_second.round() as u64),
         microseconds(requests.mean_us),

@@ -18,9 +18,9 @@ impl Record {
         self.reclaim_units = None;
         if let Some(time) = &mut self.time {
             time.series = Default::default();
-            for direction in [&mut time.read, &mut time.write, &mut time.trim].into_iter().flatten()
-            {
-                direction.histogram.clear();
+            let all = [&mut time.read, &mut time.write, &mut time.trim, &mut time.flush];
+            for requests in all.into_iter().flatten() {
+                requests.histogram.clear();
             }
         }
         self

@@ -11,6 +11,45 @@ use crate::HandleKey;
 pub const PERCENTILES: [f64; 12] =
     [1.0, 5.0, 10.0, 25.0, 50.0, 75.0, 90.0, 99.0, 99.9, 99.99, 99.999, 99.9999];
 
+/// What a request asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// Data of the drive.
+    Read,
+    /// That the drive takes data.
+    Write,
+    /// That the drive forgets data.
+    Trim,
+    /// That what was written before is durable.
+    Flush,
+}
+
+impl Direction {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Direction; 4] =
+        [Direction::Read, Direction::Write, Direction::Trim, Direction::Flush];
+
+    /// Returns its name in records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Direction::Read => "read",
+            Direction::Write => "write",
+            Direction::Trim => "trim",
+            Direction::Flush => "flush",
+        }
+    }
+
+    /// Returns its name in the plural.
+    pub fn plural(self) -> &'static str {
+        match self {
+            Direction::Read => "reads",
+            Direction::Write => "writes",
+            Direction::Trim => "trims",
+            Direction::Flush => "flushes",
+        }
+    }
+}
+
 /// What a run with a clock measured, in model time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TimeRecord {
@@ -26,6 +65,9 @@ pub struct TimeRecord {
     /// All trims.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trim: Option<Requests>,
+    /// All flushes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flush: Option<Requests>,
     /// By job, from the end of its `ramp_time` to its last completion or the end of its `runtime`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub jobs: BTreeMap<String, Directions>,
@@ -66,7 +108,7 @@ pub struct LifeRecord {
     pub years: f64,
 }
 
-/// Reads, writes and trims.
+/// Reads, writes, trims and flushes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Directions {
     /// Model time in which they were measured, seconds.
@@ -81,25 +123,28 @@ pub struct Directions {
     /// Trims.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trim: Option<Requests>,
+    /// Flushes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flush: Option<Requests>,
 }
 
 impl TimeRecord {
-    /// Returns the requests of each direction that there are, with its name.
-    pub fn each(&self) -> impl Iterator<Item = (&'static str, &Requests)> {
-        named([&self.read, &self.write, &self.trim])
+    /// Returns the requests of each direction that there are.
+    pub fn each(&self) -> impl Iterator<Item = (Direction, &Requests)> {
+        directions([&self.read, &self.write, &self.trim, &self.flush])
     }
 }
 
 impl Directions {
-    /// Returns the requests of each direction that there are, with its name.
-    pub fn each(&self) -> impl Iterator<Item = (&'static str, &Requests)> {
-        named([&self.read, &self.write, &self.trim])
+    /// Returns the requests of each direction that there are.
+    pub fn each(&self) -> impl Iterator<Item = (Direction, &Requests)> {
+        directions([&self.read, &self.write, &self.trim, &self.flush])
     }
 }
 
-fn named(all: [&Option<Requests>; 3]) -> impl Iterator<Item = (&'static str, &Requests)> {
-    let named = ["read", "write", "trim"].into_iter().zip(all);
-    named.filter_map(|(name, requests)| Some((name, requests.as_ref()?)))
+fn directions(all: [&Option<Requests>; 4]) -> impl Iterator<Item = (Direction, &Requests)> {
+    let all = Direction::ALL.into_iter().zip(all);
+    all.filter_map(|(direction, requests)| Some((direction, requests.as_ref()?)))
 }
 
 /// Bandwidth and latency of a set of requests.

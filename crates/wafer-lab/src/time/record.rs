@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 
 use wafer_interface::{NsId, Placement, RuhId, TimingConfig};
 use wafer_media::{Latencies, Media, PARTS, Time, WORKS, Work};
-use wafer_record::time::{Band, Directions, PERCENTILES, Requests};
+use wafer_record::time::{Band, Direction, Directions, PERCENTILES, Requests};
 use wafer_record::{HandleKey, TimeRecord};
 
-use super::statistics::{Direction, Group, Span, Statistics};
+use super::statistics::{Group, Span, Statistics};
 
+/// Number of directions.
+const COUNT: usize = Direction::ALL.len();
 /// Latencies by [`Direction`].
-type ByDirection = [Latencies; 3];
+type ByDirection = [Latencies; COUNT];
 
 /// Bands of percentiles whose parts are recorded.
 const BANDS: [(f64, f64); 6] =
@@ -29,7 +31,7 @@ impl Statistics {
         let seconds = (now - from) as f64 / 1e9;
         let mut all = ByDirection::default();
         let mut jobs: BTreeMap<&str, (ByDirection, Span)> = BTreeMap::new();
-        let (mut rates, mut is_result) = ([0.0; 3], vec![false; self.jobs.len()]);
+        let (mut rates, mut is_result) = ([0.0; COUNT], vec![false; self.jobs.len()]);
         for (number, job) in self.results() {
             is_result[number] = true;
             let of_job = self.sum(|group| group.job == Some(number));
@@ -56,7 +58,7 @@ impl Statistics {
             }
         }
         // After a search for a queue depth the results of a job are shorter than the run: rates of all are the sums of theirs.
-        let measured: [f64; 3] = std::array::from_fn(|of| match self.searches() {
+        let measured: [f64; COUNT] = std::array::from_fn(|of| match self.searches() {
             true => all[of].count() as f64 / f64::max(rates[of], 1e-9),
             false => seconds,
         });
@@ -72,15 +74,19 @@ impl Statistics {
             + power.die_w * busy / 1e9
             + power.channel_pj * done.channel_bytes as f64 / 1e12
             + power.link_pj * done.link_bytes as f64 / 1e12;
-        let Directions { read, write, trim, .. } = directions(&all, measured, Detail::Bands);
+        let Directions { read, write, trim, flush, .. } = directions(&all, measured, Detail::Bands);
         TimeRecord {
             seconds,
             read,
             write,
             trim,
+            flush,
             jobs: (jobs.iter())
                 .map(|(name, (all, span))| {
-                    ((*name).to_owned(), directions(all, [span.seconds(); 3], Detail::Histogram))
+                    (
+                        (*name).to_owned(),
+                        directions(all, [span.seconds(); COUNT], Detail::Histogram),
+                    )
                 })
                 .collect(),
             handles: (handles.iter())
@@ -142,7 +148,7 @@ fn name(work: Work) -> &'static str {
 }
 
 /// Returns the results of each direction, which was measured for so many seconds.
-fn directions(all: &ByDirection, seconds: [f64; 3], detail: Detail) -> Directions {
+fn directions(all: &ByDirection, seconds: [f64; COUNT], detail: Detail) -> Directions {
     let of = |direction: Direction| {
         requests(&all[direction as usize], seconds[direction as usize], detail)
     };
@@ -151,6 +157,7 @@ fn directions(all: &ByDirection, seconds: [f64; 3], detail: Detail) -> Direction
         read: of(Direction::Read),
         write: of(Direction::Write),
         trim: of(Direction::Trim),
+        flush: of(Direction::Flush),
     }
 }
 

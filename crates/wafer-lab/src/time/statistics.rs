@@ -5,26 +5,19 @@ use std::collections::HashMap;
 use rustc_hash::FxBuildHasher;
 use wafer_interface::{Command, NsId, Op, Placement, stream};
 use wafer_media::{Done, Latencies, Time};
+use wafer_record::time::Direction;
 
 use super::series::Series;
 use crate::source::TimedJob;
 
-/// What requests do whose latencies are recorded.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Direction {
-    Read,
-    Write,
-    Trim,
-}
-
-impl Direction {
-    fn of(op: Op) -> Option<Direction> {
-        match op {
-            Op::Read => Some(Direction::Read),
-            Op::Write => Some(Direction::Write),
-            Op::Deallocate => Some(Direction::Trim),
-            Op::Flush | Op::Update => None,
-        }
+/// Returns what a request asks for whose latencies are recorded.
+fn direction_of(op: Op) -> Option<Direction> {
+    match op {
+        Op::Read => Some(Direction::Read),
+        Op::Write => Some(Direction::Write),
+        Op::Deallocate => Some(Direction::Trim),
+        Op::Flush => Some(Direction::Flush),
+        Op::Update => None,
     }
 }
 
@@ -89,8 +82,8 @@ pub(super) struct Statistics {
     pub(super) groups: Vec<(Group, Latencies)>,
     /// Where each group is among them.
     places: HashMap<Group, usize, FxBuildHasher>,
-    /// Those of the last read, write and trim: of the next ones, too, nearly always.
-    last: [Option<(Group, usize)>; 3],
+    /// Those of the last read, write, trim and flush: of the next ones, too, nearly always.
+    last: [Option<(Group, usize)>; 4],
     pub(super) series: Series,
     /// Whether the ramp of any job has ended.
     measures: bool,
@@ -111,7 +104,7 @@ impl Statistics {
             namespaces,
             groups: Vec::new(),
             places: HashMap::default(),
-            last: [None; 3],
+            last: [None; 4],
             series: Series::default(),
         }
     }
@@ -162,11 +155,11 @@ impl Statistics {
     }
 
     pub(super) fn add(&mut self, done: &Done, (command, ticket): (Command, u64)) {
-        let Some(direction) = Direction::of(command.op) else { return };
+        let Some(direction) = direction_of(command.op) else { return };
         let latency = done.time - done.request.submitted;
         let bytes = match direction {
             // They move no bytes.
-            Direction::Trim => command.bytes(),
+            Direction::Trim | Direction::Flush => command.bytes(),
             Direction::Read | Direction::Write => {
                 let bytes = done.request.bytes;
                 self.series.add(done.time, direction == Direction::Read, latency, bytes);

@@ -297,6 +297,41 @@ fn trims_have_their_own_latency() {
 }
 
 #[test]
+fn flushes_have_their_own_latency() {
+    let jobs = "[w]\nrw=randwrite\nbs=4k\nsize=4m\nfsync=16\n[r]\nrw=randread\nsize=1m\n";
+    let flush = |set: &[&str]| {
+        let set = set.iter().map(|set| set.parse().unwrap()).collect();
+        let record = run(jobs, &Options { set, ..Options::default() });
+        let time = record.time.as_ref().unwrap();
+        let flush = time.flush.clone().unwrap();
+        // 1,024 writes; none follows the last of them but its Flush.
+        assert_eq!((flush.count, flush.bytes), (64, 0));
+        assert_eq!(
+            (time.jobs["w"].flush.as_ref().unwrap().count, &time.jobs["r"].flush),
+            (64, &None)
+        );
+        let handles: u64 = time.handles.values().map(|writes| writes.count).sum();
+        assert_eq!(handles, 1024);
+        let fio = wafer_fio_json::fio_json(&record).unwrap();
+        let [w, r] = [0, 1].map(|job| &fio["jobs"][job]["sync"]);
+        assert_eq!(
+            (&w["total_ios"], &w["lat_ns"]["N"], &r["total_ios"]),
+            (&64.into(), &64.into(), &0.into())
+        );
+        // As in fio, the shares of latency classes are those of reads, writes and trims.
+        let classes = ["latency_ns", "latency_us", "latency_ms"];
+        let shares =
+            classes.iter().flat_map(|unit| fio["jobs"][0][unit].as_object().unwrap().values());
+        let all: f64 = shares.map(|share| share.as_f64().unwrap()).sum();
+        assert!((all - 100.0).abs() < 1e-9, "{all}");
+        flush.mean_us
+    };
+    // With power-loss protection a Flush takes the controller's time; without, it waits for a program of 16 pages.
+    let (protected, programmed) = (flush(&[]), flush(&["timing.buffer_protected=false"]));
+    assert!(protected < 10.0 && programmed > 450.0, "{protected} {programmed}");
+}
+
+#[test]
 fn writes_count_for_the_handle_that_they_go_to() {
     let namespaces = r#"namespaces=[{size="32MiB",handles=[3,1]},{size="32MiB",handles=[2]}]"#;
     let options = Options { set: vec![namespaces.to_owned()], ..filled() };

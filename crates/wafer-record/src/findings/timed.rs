@@ -1,7 +1,7 @@
 //! Findings about the time of a run with a clock: what its slowest requests wait for, and what keeps the dies busy.
 
 use super::Cause;
-use crate::time::{Requests, TimeRecord};
+use crate::time::{Direction, Requests, TimeRecord};
 
 /// Percentiles to speak of, each with the percentile where the requests beyond it end; the highest that has enough
 /// requests is taken.
@@ -17,11 +17,11 @@ const GC: [&str; 3] = ["gc_program", "gc_read", "erase"];
 
 /// Returns the causes that the times show.
 pub(super) fn causes(time: &TimeRecord) -> Vec<Cause> {
-    let tails = time.each().filter_map(|(name, all)| tail(name, all));
+    let tails = time.each().filter_map(|(direction, all)| tail(direction, all));
     tails.chain(background(time)).collect()
 }
 
-fn tail(direction: &str, requests: &Requests) -> Option<Cause> {
+fn tail(direction: Direction, requests: &Requests) -> Option<Cause> {
     let median = *requests.percentiles_us.get("50")?;
     let enough = |percent: f64| requests.count as f64 * (1.0 - percent / 100.0) >= FEWEST;
     let (percentile, to) = TAILS.into_iter().find(|(percent, _)| enough(*percent))?;
@@ -30,7 +30,7 @@ fn tail(direction: &str, requests: &Requests) -> Option<Cause> {
     let all: f64 = band.parts_us.values().sum();
     let (part, most) = band.parts_us.iter().max_by(|a, b| a.1.total_cmp(b.1))?;
     let part = part.clone();
-    let direction = direction.to_owned();
+    let direction = direction.name().to_owned();
     (us >= TAIL * median && all > 0.0).then(|| Cause::Tail {
         direction,
         percentile,

@@ -180,10 +180,10 @@ fn latencies(runs: &[Run]) -> String {
     let mut rows: Vec<Vec<Cell>> = Vec::new();
     for Run { label, record } in runs {
         let Some(time) = &record.time else { continue };
-        for (name, r) in time.each() {
+        for (direction, r) in time.each() {
             let us = |value: f64| number(format!("{value:.1}"));
             let mut row = vec![
-                text(&format!("{label}, {name}s")),
+                text(&format!("{label}, {}", direction.plural())),
                 number(count(r.iops.round() as u64)),
                 number(format!("{}/s", bytes(r.bytes_per_second as u64))),
                 us(r.mean_us),
