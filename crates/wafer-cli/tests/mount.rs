@@ -151,6 +151,14 @@ fn files_are_disks() {
     // Truncation is not for disks.
     File::create(drive.path("drive/nvme0n2")).unwrap();
     assert_eq!(disk.metadata().unwrap().len(), 32 << 20);
+    // Nor can it make a disk larger.
+    let (truncated, longer) = (disk.set_len(0), disk.set_len((32 << 20) + 1));
+    assert!(truncated.is_ok() && longer.is_err(), "{truncated:?} {longer:?}");
+    let file = drive.text("drive/nvme0n2");
+    let allocate = |length: &str| {
+        Command::new("fallocate").args(["--length", length, &file]).status().unwrap().success()
+    };
+    assert_eq!([allocate("32M"), allocate("33M")], [true, false]);
     // Nor is it for a user's owners and times.
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o644);
     assert!(fs::set_permissions(drive.path("drive/nvme0n2"), mode).is_err());
@@ -171,10 +179,10 @@ fn files_are_disks() {
     // 5,000 to 15,000 touches sectors 9 to 29, in pages 1 to 3.
     assert_eq!(counters["summary"]["host_bytes"], 21 * 512);
     assert_eq!(counters["timeline"]["handles"]["1"]["media_bytes"][0], 3 * 4096);
-    // fallocate(1) syncs what it closes.
+    // fallocate(1) syncs what it changed.
     assert_eq!(
         (&counters["summary"]["deallocated_pages"], &counters["live"]["drive"]["flushes"]),
-        (&1.into(), &2.into())
+        (&1.into(), &3.into())
     );
     drop(disk);
     assert_eq!(drive.stop()["summary"]["host_bytes"], 21 * 512);

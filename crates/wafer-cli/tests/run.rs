@@ -121,6 +121,13 @@ fn stdout_carries_only_what_was_asked_for() {
     assert_eq!(good(&["--json", "-", "--table"]).status.code(), Some(2));
     let text = String::from_utf8(good(&[]).stdout).unwrap();
     assert!(text.contains("WAF") && !text.contains('\u{1b}'), "{text}");
+    let fio = ["--device", "pm9a3", "--set", "capacity=64MiB", "--set", "reclaim_unit.size=1MiB"];
+    let fio = [&["run", "--time", "--fio", JOB, "--volume", "1MiB", "--fio-json", "-"], &fio[..]]
+        .concat();
+    let output = wafer(&fio);
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(json["jobs"].is_array(), "{json}");
+    assert_eq!(wafer(&[&fio[..], &["--table"]].concat()).status.code(), Some(2));
 }
 
 #[test]

@@ -23,8 +23,9 @@ pub(crate) struct Watch {
     window: VecDeque<Interval>,
     /// Commands in flight: when each was submitted, and its bytes.
     in_flight: HashMap<u64, (u64, u64)>,
-    /// What is compared with the limit.
+    /// Slope, or greatest deviation from the mean, and the same in the unit of the limit.
     change: f64,
+    compared: f64,
     attained: bool,
 }
 
@@ -43,8 +44,9 @@ pub(crate) struct Outcome {
     /// Means of the last intervals.
     pub(crate) iops: f64,
     pub(crate) bytes_per_second: f64,
-    /// What is compared with the limit, in its unit.
+    /// Slope, or greatest deviation from the mean, and the same in the unit of the limit.
     pub(crate) change: f64,
+    pub(crate) compared: f64,
 }
 
 impl Outcome {
@@ -57,10 +59,16 @@ impl Outcome {
             ("steady_state_iops", self.iops, "/s", mean),
             ("steady_state_bandwidth", self.bytes_per_second, "B/s", mean),
             (
-                "steady_state_criterion",
+                "steady_state_change",
                 self.change,
                 "",
-                "slope or deviation that steadystate limits",
+                "slope or deviation, in the unit of the values",
+            ),
+            (
+                "steady_state_criterion",
+                self.compared,
+                "",
+                "slope or deviation, in the unit of the limit of steadystate",
             ),
         ]
         .into_iter()
@@ -79,6 +87,7 @@ impl Watch {
             window: VecDeque::new(),
             in_flight: HashMap::new(),
             change: 0.0,
+            compared: 0.0,
             attained: false,
         }
     }
@@ -139,10 +148,8 @@ impl Watch {
         } else {
             values.iter().map(|value| (value - mean).abs()).fold(0.0, f64::max)
         };
-        if self.criterion.percent {
-            self.change *= 100.0 / mean;
-        }
-        self.change.abs() < self.criterion.limit
+        self.compared = self.change * if self.criterion.percent { 100.0 / mean } else { 1.0 };
+        self.compared.abs() < self.criterion.limit
     }
 
     fn value(&self, interval: &Interval) -> f64 {
@@ -162,6 +169,7 @@ impl Watch {
             iops: sum(|one| one.commands) / seconds,
             bytes_per_second: sum(|one| one.bytes) / seconds,
             change: self.change,
+            compared: self.compared,
         }
     }
 }

@@ -104,14 +104,20 @@ fn steady_state(spec: &JobRecord, figures: &[FigureRecord]) -> Option<Value> {
     };
     let sum = |name| of(name).iter().sum::<f64>() as u64;
     let attained = of("steady_state");
-    let change = of("steady_state_criterion");
-    let change = change.into_iter().max_by(|a, b| a.abs().total_cmp(&b.abs())).unwrap_or(0.0);
-    let percent = if criterion.ends_with('%') { "%" } else { "" };
+    let greatest =
+        |name| of(name).into_iter().max_by(|a, b| a.abs().total_cmp(&b.abs())).unwrap_or(0.0);
+    let (change, compared) = (greatest("steady_state_change"), greatest("steady_state_criterion"));
+    let (measure, limit) = criterion.split_once(':')?;
+    let (limit, percent) = limit.strip_suffix('%').map_or((limit, ""), |limit| (limit, "%"));
+    let (slope, deviation) =
+        if measure.ends_with("_slope") { (change, 0.0) } else { (0.0, change) };
     Some(json!({
-        "ss": criterion,
+        "ss": format!("{measure}:{:.6}{percent}", limit.parse::<f64>().ok()?),
         "duration": spec.steady_state_seconds.unwrap_or(0),
         "attained": u8::from(!attained.is_empty() && attained.iter().all(|one| *one > 0.0)),
-        "criterion": format!("{change:.6}{percent}"),
+        "criterion": format!("{compared:.6}{percent}"),
+        "max_deviation": deviation,
+        "slope": slope,
         "data": { "bw_mean": sum("steady_state_bandwidth"), "iops_mean": sum("steady_state_iops") },
     }))
 }

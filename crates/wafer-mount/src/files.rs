@@ -213,7 +213,7 @@ impl Filesystem for Files {
         mode: Option<u32>,
         uid: Option<u32>,
         gid: Option<u32>,
-        _size: Option<u64>,
+        size: Option<u64>,
         atime: Option<TimeOrNow>,
         mtime: Option<TimeOrNow>,
         _ctime: Option<SystemTime>,
@@ -228,6 +228,10 @@ impl Filesystem for Files {
         let owner = mode.is_some() || uid.is_some() || gid.is_some();
         if owner || set(atime) || set(mtime) {
             return reply.error(Errno::EPERM);
+        }
+        // A lesser size changes nothing: programs that write a disk image truncate their output first.
+        if size > self.attributes(inode).map(|(attributes, _)| attributes.size) {
+            return reply.error(Errno::EFBIG);
         }
         self.getattr(request, inode, handle, reply);
     }
@@ -335,6 +339,10 @@ impl Filesystem for Files {
         let Some(Node::Namespace(namespace)) = self.node(inode) else {
             return reply.error(Errno::EACCES);
         };
+        let end = offset.saturating_add(length);
+        if mode & libc::FALLOC_FL_KEEP_SIZE == 0 && end > self.sizes[namespace] {
+            return reply.error(Errno::ENOSPC);
+        }
         match mode & !libc::FALLOC_FL_KEEP_SIZE {
             // Space is always there.
             0 => reply.ok(),

@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::Deserialize;
+use wafer_fio::file::{JobFile, Target};
+use wafer_fio::job::WRITE;
 use wafer_lab::LabError;
 use wafer_record::files::read_text;
 
@@ -43,6 +45,9 @@ const KEPT: [&str; 27] = [
 ];
 /// Engines that keep more than one command in flight.
 const ASYNCHRONOUS: [&str; 6] = ["libaio", "io_uring", "io_uring_cmd", "posixaio", "xnvme", "sg"];
+
+/// Share of its rate that a job reaches on a drive that keeps up.
+const REACHED: f64 = 0.95;
 
 type Options = BTreeMap<String, serde_json::Value>;
 
@@ -132,7 +137,9 @@ impl Measured {
 
 fn parse(label: &str, text: &str) -> Result<Output, LabError> {
     // Warnings may come before the JSON.
-    let begin = text.find('{').unwrap_or(0);
+    let Some(begin) = text.find('{') else {
+        return Err(LabError::config(label, "no result of fio --output-format=json in it"));
+    };
     let line = text[..begin].matches('\n').count();
     serde_json::from_str(&text[begin..]).map_err(|e| {
         let reason =
@@ -151,6 +158,33 @@ fn one_after_the_other(jobs: &[Job]) -> Option<(&str, &str)> {
     apart.then_some((&first.jobname, &later.jobname))
 }
 
+/// What a second of writes comes to.
+#[derive(Clone, Copy, Default)]
+struct Written {
+    commands: f64,
+    bytes: f64,
+}
+
+/// Returns whether several writes of these jobs, which came to so much, were always in flight.
+fn is_unpaced(jobs: &str, written: Written) -> bool {
+    let target =
+        Target { namespace_bytes: vec![1 << 40], namespace_handles: Vec::new(), page_bytes: 4096 };
+    let Ok(jobs) = JobFile::parse(jobs, "").and_then(|file| file.resolve(&target)) else {
+        // The first run says what is wrong with them.
+        return false;
+    };
+    let writers = || jobs.jobs.iter().filter(|job| job.direction.used().contains(&WRITE));
+    let depth: u64 = writers().map(|job| u64::from(job.iodepth)).sum();
+    if depth < 2 || writers().any(|job| job.thinktime_us > 0) {
+        return false;
+    }
+    let asked = |rates: [Option<u64>; 3]| rates[WRITE].unwrap_or(0) as f64;
+    let behind = |done: f64, asked: f64| done < REACHED * asked;
+    writers().any(|job| (job.rate_iops[WRITE], job.rate[WRITE]) == (None, None))
+        || behind(written.commands, writers().map(|job| asked(job.rate_iops)).sum())
+        || behind(written.bytes, writers().map(|job| asked(job.rate)).sum())
+}
+
 /// Returns the row of a result, or why it cannot be used.
 fn row(path: &Path, output: Output) -> Result<Row, String> {
     if let Some((first, later)) = one_after_the_other(&output.jobs) {
@@ -161,7 +195,7 @@ fn row(path: &Path, output: Output) -> Result<Row, String> {
     let mut text = "[global]\nsize=100%\n".to_owned();
     let mut sections: Vec<(String, Options)> = Vec::new();
     let mut probes: [Option<(f64, String, Latency)>; 2] = [None, None];
-    let mut writes_per_s = 0.0;
+    let (mut writes_per_s, mut written) = (0.0, Written::default());
     for job in &output.jobs {
         let name = &job.jobname;
         let mut options = output.global.clone();
@@ -186,7 +220,11 @@ fn row(path: &Path, output: Output) -> Result<Row, String> {
                 "job {name} is not direct=1: its latency is that of the page cache"
             ));
         }
-        writes_per_s += if job.write.iops > 0.0 { job.write.bw_bytes / 4096.0 } else { 0.0 };
+        if job.write.iops > 0.0 {
+            writes_per_s += job.write.bw_bytes / 4096.0;
+            written.commands += job.write.iops;
+            written.bytes += job.write.bw_bytes;
+        }
         let asynchronous = own
             || text_of("ioengine").is_some_and(|engine| ASYNCHRONOUS.contains(&engine.as_str()));
         let depth: f64 = match asynchronous {
@@ -228,6 +266,7 @@ fn row(path: &Path, output: Output) -> Result<Row, String> {
     Ok(Row {
         name: path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
         writes_per_s,
+        unpaced: is_unpaced(&text, written),
         jobs: text,
         probes: (reader, writer),
         read,
@@ -259,6 +298,30 @@ mod tests {
     }
 
     #[test]
+    fn writers_are_unpaced_without_a_rate_or_behind_it() {
+        let unpaced = |changes: &[(&str, &str)]| {
+            let text = changes.iter().fold(RESULT.to_owned(), |text, (from, to)| {
+                assert!(text.contains(from), "{from}");
+                text.replace(from, to)
+            });
+            row(Path::new("a.json"), parse("a", &text).unwrap()).unwrap().unpaced
+        };
+        let rate = "\"rate_iops\": \"9000\"";
+        assert!(!unpaced(&[]));
+        assert!(unpaced(&[(rate, "\"loops\": \"2\"")]));
+        assert!(unpaced(&[(rate, "\"rate_iops\": \"10k\"")]));
+        assert!(unpaced(&[(rate, "\"rate\": \"64m\"")]));
+        assert!(!unpaced(&[(rate, "\"rate\": \"36m\"")]));
+        // Six writers at 1,500 each; five did not reach theirs.
+        let six = (rate, "\"rate_iops\": \"1500\", \"numjobs\": \"6\"");
+        assert!(!unpaced(&[six, ("\"iodepth\": \"16\"", "\"iodepth\": \"1\"")]));
+        assert!(unpaced(&[six, ("\"iops\": 9000", "\"iops\": 7500")]));
+        // One at a time waits for no other, and a pause is a rate.
+        assert!(!unpaced(&[(rate, "\"loops\": \"2\""), ("\"16\"", "\"1\"")]));
+        assert!(!unpaced(&[(rate, "\"thinktime\": \"50\"")]));
+    }
+
+    #[test]
     fn what_cannot_be_used_is_said() {
         let refused = |from: &str, to: &str| {
             row(Path::new("a.json"), parse("a", &RESULT.replace(from, to)).unwrap()).unwrap_err()
@@ -279,6 +342,9 @@ mod tests {
         assert!(refused("\"direct\": \"1\"", "\"direct\": \"0\"").contains("page cache"));
         let message = parse("a.json", "fio: x\n{\"jobs\": 5}").unwrap_err().to_string();
         assert!(message.starts_with("a.json:2: column ") && !message.contains('\n'), "{message}");
-        assert!(parse("a.json", "").is_err());
+        for text in ["", "[]", "null"] {
+            let message = parse("a.json", text).unwrap_err().to_string();
+            assert!(message.starts_with("a.json: no result of fio"), "{message}");
+        }
     }
 }

@@ -65,6 +65,8 @@ pub struct Row {
     pub(crate) jobs: String,
     /// Name of the job whose reads were measured, and of that whose writes were.
     pub(crate) probes: (String, String),
+    /// Whether its writers always had several commands in flight: they have no rate, or did not reach it.
+    pub(crate) unpaced: bool,
     /// Reads.
     pub read: Latency,
     /// Writes.
@@ -213,6 +215,7 @@ fn parse(label: &str, text: &str) -> Result<Vec<Row>, LabError> {
             writes_per_s: rate,
             jobs: jobs(rate),
             probes: ("probe".to_owned(), "probe".to_owned()),
+            unpaced: false,
             read,
             write,
         });

@@ -26,7 +26,7 @@ use wafer_record::files::read_text;
 use self::bench::{Bench, Outcome};
 use self::edit::Change;
 use self::reads::Effort;
-use self::writes::{Cost, Knee};
+use self::writes::{Cost, Knee, Saturation};
 
 /// Share of the highest rate up to which a row that is not saturated may come.
 const UNSATURATED: f64 = 0.97;
@@ -142,13 +142,15 @@ pub fn calibrate(task: &Task, watch: Watch<'_>) -> Result<Calibration, LabError>
         let reason = format!("{} of {} rows leaves none to fit", task.hold_out, all.len());
         return Err(LabError::argument("hold_out", reason));
     }
-    let fitted = kept(all, all.len() - task.hold_out);
+    let saturation = Saturation::of(all, &before);
+    let fitted = kept(all, all.len() - task.hold_out, saturation);
     let held: Vec<&Row> = (0..all.len()).filter(|i| !fitted.contains(i)).map(|i| &all[i]).collect();
     let fitted: Vec<&Row> = fitted.into_iter().map(|i| &all[i]).collect();
     let others = task.predict.iter().flat_map(|measured| &measured.rows);
     let predicted: Vec<&Row> = held.into_iter().chain(others).collect();
     let (saturated, open): (Vec<&Row>, Vec<&Row>) =
-        fitted.iter().partition(|row| writes::is_saturated(row));
+        fitted.iter().partition(|row| saturation.has_reached(row));
+    let paced: Vec<&Row> = open.iter().copied().filter(|row| !row.unpaced).collect();
     let read: Vec<&Row> = (open.iter().copied())
         .filter(|row| row.read.figures().any(|(_, us)| us.is_some()))
         .collect();
@@ -182,8 +184,8 @@ pub fn calibrate(task: &Task, watch: Watch<'_>) -> Result<Calibration, LabError>
     };
     highest_rate(&mut timing, waf, page, &saturated, &open, &mut parameters, &mut notices);
     let highest = Cost::of(&timing, waf, page).highest();
-    writes_alone(&mut timing, &open, &mut parameters);
-    knee(&mut timing, highest, &open, &mut parameters, &mut notices);
+    writes_alone(&mut timing, &paced, &mut parameters);
+    knee(&mut timing, highest, &paced, &mut parameters, &mut notices);
 
     if read.is_empty() {
         for (i, key) in reads::KEYS.into_iter().enumerate() {
@@ -226,6 +228,10 @@ pub fn calibrate(task: &Task, watch: Watch<'_>) -> Result<Calibration, LabError>
     ));
 
     let mut rows = Vec::new();
+    let role_of = |row: &Row| match saturation.has_reached(row) {
+        true => Role::Saturated,
+        false => Role::Fitted,
+    };
     for (row, role) in (fitted.iter().map(|row| (*row, role_of(row))))
         .chain(predicted.iter().map(|row| (*row, Role::Predicted)))
     {
@@ -256,14 +262,10 @@ pub fn calibrate(task: &Task, watch: Watch<'_>) -> Result<Calibration, LabError>
     })
 }
 
-fn role_of(row: &Row) -> Role {
-    if writes::is_saturated(row) { Role::Saturated } else { Role::Fitted }
-}
-
 /// Returns the positions of `count` rows spread over those below saturation; saturated ones only if there are too few.
-fn kept(rows: &[Row], count: usize) -> Vec<usize> {
+fn kept(rows: &[Row], count: usize, saturation: Saturation) -> Vec<usize> {
     let (saturated, open): (Vec<usize>, Vec<usize>) =
-        (0..rows.len()).partition(|i| writes::is_saturated(&rows[*i]));
+        (0..rows.len()).partition(|i| saturation.has_reached(&rows[*i]));
     let chosen = count.min(open.len());
     let mut kept: Vec<usize> = (0..chosen)
         .map(|i| open[if chosen == 1 { 0 } else { i * (open.len() - 1) / (chosen - 1) }])
@@ -291,7 +293,10 @@ fn highest_rate(
     let before = timing.program_us;
     let cost = Cost::of(timing, waf, page);
     let most = open.iter().map(|row| row.writes_per_s / UNSATURATED).fold(0.0, f64::max);
-    let told = saturated.iter().map(|row| row.writes_per_s).reduce(f64::min);
+    // What writers without a rate reach is the rate itself; rows with one may name a higher one than was reached.
+    let (reached, asked): (Vec<&Row>, Vec<&Row>) = saturated.iter().partition(|row| row.unpaced);
+    let told = (reached.iter().map(|row| row.writes_per_s).reduce(f64::max))
+        .or_else(|| asked.iter().map(|row| row.writes_per_s).reduce(f64::min));
     let (rate, identified, why) = match told {
         Some(rate) => {
             (rate.max(most), true, "highest rate of writes, from a saturated row".to_owned())
@@ -333,14 +338,13 @@ fn highest_rate(
 }
 
 /// Fits the time of a write alone.
-fn writes_alone(timing: &mut TimingConfig, open: &[&Row], parameters: &mut Vec<Parameter>) {
+fn writes_alone(timing: &mut TimingConfig, paced: &[&Row], parameters: &mut Vec<Parameter>) {
     let before = timing.write_overhead_us;
-    let Some(alone) = writes::alone(open.iter().copied()) else {
-        return parameters.push(Parameter::kept("write_overhead_us", before, "no row has writes"));
+    let Some(alone) = writes::alone(paced.iter().copied()) else {
+        let why = "no row has writes at a rate below saturation, or one at a time";
+        return parameters.push(Parameter::kept("write_overhead_us", before, why));
     };
-    let transfer = 4096.0 / timing.link_write.0 as f64 * 1e6;
-    let controller = timing.write_iops.map_or(0.0, |iops| 1e6 / iops);
-    timing.write_overhead_us = rounded((alone - transfer - controller).max(0.1));
+    timing.write_overhead_us = rounded((alone - writes::passage_us(timing)).max(0.1));
     parameters.push(Parameter {
         key: "write_overhead_us",
         before,
@@ -358,7 +362,7 @@ fn writes_alone(timing: &mut TimingConfig, open: &[&Row], parameters: &mut Vec<P
 fn knee(
     timing: &mut TimingConfig,
     highest: f64,
-    open: &[&Row],
+    paced: &[&Row],
     parameters: &mut Vec<Parameter>,
     notices: &mut Vec<String>,
 ) {
@@ -371,7 +375,7 @@ fn knee(
         ));
     }
     let share = |rate: f64| (rate / highest).clamp(0.01, 1.0);
-    let found = Knee::of(open.iter().copied());
+    let found = Knee::of(paced.iter().copied());
     if let Some((rate, tail)) =
         found.waiting.filter(|(rate, tail)| share(*rate) < 0.5 && *tail > 500.0)
     {

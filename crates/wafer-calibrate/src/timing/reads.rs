@@ -296,6 +296,7 @@ mod tests {
                 writes_per_s,
                 jobs: String::new(),
                 probes: Default::default(),
+                unpaced: false,
                 read: reads(&with(&timing, truth), writes_per_s),
                 write: Latency::default(),
             };

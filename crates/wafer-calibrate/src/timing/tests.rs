@@ -1,6 +1,7 @@
 use std::path::PathBuf;
 
 use wafer_config::profile as shipped;
+use wafer_lab::{Experiment, FioSource, Options, Workload, run};
 
 use super::*;
 
@@ -21,10 +22,12 @@ fn task(device: &str, measured: Measured, hold_out: usize) -> Task {
 #[test]
 fn rows_are_kept_over_the_whole_range_below_saturation() {
     let rows = published("pm9a3-960gb").rows;
-    assert_eq!(kept(&rows, 2), [0, 6]);
-    assert_eq!(kept(&rows, 3), [0, 3, 6]);
-    assert_eq!(kept(&rows, 1), [0]);
-    assert_eq!(kept(&rows, 8), [0, 1, 2, 3, 4, 5, 6, 7]);
+    let timing = load_device("pm9a3", &[]).unwrap().config.timing.unwrap();
+    let kept = |count| kept(&rows, count, Saturation::of(&rows, &timing));
+    assert_eq!(kept(2), [0, 6]);
+    assert_eq!(kept(3), [0, 3, 6]);
+    assert_eq!(kept(1), [0]);
+    assert_eq!(kept(8), [0, 1, 2, 3, 4, 5, 6, 7]);
 }
 
 /// Measures a device whose times are known as a drive is measured, and finds them again from other values.
@@ -84,6 +87,40 @@ fn a_saturated_row_tells_the_highest_rate() {
     assert!(program.identified && program.after < program.before, "{program:?}");
     let saturated = fit.rows.iter().find(|row| row.role == Role::Saturated).unwrap();
     assert_eq!(saturated.writes_per_s, 79_400.0);
+}
+
+/// Writers without a rate, on drives of other times: what they reach is the highest rate, and none of them writes alone.
+#[test]
+fn writers_without_a_rate_tell_the_highest_one() {
+    let text = shipped("pm9a3").unwrap().text;
+    let text = text.replace("\"960GB\"", "\"1GB\"").replace("\"1GiB\"", "\"4MiB\"");
+    for (truth, depth, clones) in [(800.0, 32, 1), (1350.0, 4, 4)] {
+        let slower = text.replace("program_us = 1037.0", &format!("program_us = {truth}"));
+        assert_ne!(slower, text);
+        let device = wafer_config::device_from_text("d.toml", &slower, &[]).unwrap();
+        let jobs = format!(
+            "[w]\nrw=randwrite\nbs=4k\nsize=100%\niodepth={depth}\nnumjobs={clones}\ntime_based\nruntime=2s\nramp_time=200ms\n"
+        );
+        let options = Options {
+            timed: true,
+            precondition: Some("sequential+random:2".parse().unwrap()),
+            ..Options::default()
+        };
+        let workload = Workload::new(FioSource { path: "w.fio".into(), text: jobs });
+        let record =
+            run(&Experiment::of(device, workload, &options), Control::unattended()).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let [result, other] = ["r.json", "other.toml"].map(|name| folder.path().join(name));
+        let fio = wafer_fio_json::fio_json(&record).unwrap();
+        std::fs::write(&result, fio.to_string()).unwrap();
+        std::fs::write(&other, &text).unwrap();
+        let measured = Measured::fio(&[result]).unwrap();
+        let fit = calibrate(&task(other.to_str().unwrap(), measured, 0), watch()).unwrap();
+        let of = |key: &str| fit.parameters.iter().find(|p| p.key == key).unwrap();
+        assert!((of("program_us").after / truth - 1.0).abs() < 0.05, "{truth}: {fit:?}");
+        assert!(of("program_us").identified && !of("write_overhead_us").identified, "{fit:?}");
+        assert_eq!(fit.rows[0].role, Role::Saturated);
+    }
 }
 
 #[test]

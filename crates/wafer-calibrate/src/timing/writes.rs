@@ -1,5 +1,8 @@
 //! What rows tell about writes, in closed form: the highest rate, the time of one alone, and the rate at which they
 //! begin to wait.
+//!
+//! A drive that cannot keep up with a rate lets writes wait for milliseconds. Writers without one never wait longer than
+//! their queue depth allows: they are at the highest rate if a write takes several times as long as alone.
 
 use wafer_interface::TimingConfig;
 
@@ -10,10 +13,40 @@ const SATURATED_US: f64 = 500.0;
 /// A write waits if its tail is longer than a write alone by this, microseconds.
 const WAITS_US: f64 = 30.0;
 
-/// Reports whether a drive could not keep up with the rate of a row.
-pub(crate) fn is_saturated(row: &Row) -> bool {
-    let middle = [row.write.percentiles[0], row.write.mean, row.read.percentiles[0]];
-    middle.into_iter().flatten().any(|us| us > SATURATED_US)
+/// Multiples of a write alone from which writers without a rate are at the highest one: of what rows tell, and of what the
+/// device says.
+const QUEUES: (f64, f64) = (1.5, 4.0);
+
+/// Which rows tell the highest rate.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Saturation {
+    /// Mean latency of writes from which writers without a rate are at the highest one, microseconds.
+    queued_us: f64,
+}
+
+impl Saturation {
+    /// Compares with the writes of the rows that have a rate, or of a device.
+    pub(crate) fn of<'a>(rows: impl IntoIterator<Item = &'a Row>, timing: &TimingConfig) -> Self {
+        let paced: Vec<&Row> = rows.into_iter().filter(|row| !row.unpaced).collect();
+        let told = alone(paced.iter().copied()).filter(|us| *us <= SATURATED_US);
+        let queued_us = match told {
+            Some(us) => QUEUES.0 * us,
+            None => QUEUES.1 * (timing.write_overhead_us + passage_us(timing)),
+        };
+        Saturation { queued_us }
+    }
+
+    /// Reports whether a drive could not keep up with a row.
+    pub(crate) fn has_reached(self, row: &Row) -> bool {
+        let middle = [row.write.percentiles[0], row.write.mean, row.read.percentiles[0]];
+        middle.into_iter().flatten().any(|us| us > SATURATED_US)
+            || (row.unpaced && row.write.mean.is_some_and(|us| us > self.queued_us))
+    }
+}
+
+/// Returns what a write of 4 KiB takes on the link and in the controller, microseconds.
+pub(crate) fn passage_us(timing: &TimingConfig) -> f64 {
+    4096.0 / timing.link_write.0 as f64 * 1e6 + timing.write_iops.map_or(0.0, |iops| 1e6 / iops)
 }
 
 /// Times of all dies together for a page of 4 KiB that a host writes, in seconds.

@@ -17,9 +17,6 @@ use crate::cancel::is_cancelled;
 use wafer_output as output;
 
 pub(crate) fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
-    if args.table && args.json.as_deref().is_some_and(output::is_stdout) {
-        return Err(LabError::config("--table", "stdout has the JSON of --json -").into());
-    }
     let experiments = experiments(args)?;
     if args.json.as_deref().is_some_and(is_folder) {
         let is_outside = |e: &&Experiment| Path::new(&e.name).file_name() != Some(e.name.as_ref());
@@ -31,7 +28,10 @@ pub(crate) fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
     let target = Target::new(args.json.as_deref(), experiments.len() > 1)?;
     let references =
         experiments.iter().map(reference).collect::<Result<Vec<Option<Reference>>, LabError>>()?;
-    check_outputs(args, &experiments, &target)?;
+    let outputs = check_outputs(args, &experiments, &target)?;
+    if args.table && outputs.has_stdout() {
+        return Err(LabError::config("--table", "stdout has JSON").into());
+    }
     let checked = check_all(&experiments)?;
     let mut shown: Vec<String> = Vec::new();
     for notice in checked.iter().flat_map(notices) {
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
         if let Some(path) = &args.fio_json {
             fio_json(path, &records)?;
         }
-        if args.json.is_none() || args.table {
+        if (args.json.is_none() && !outputs.has_stdout()) || args.table {
             print(&experiments, &records, &references)?;
         }
     }
@@ -139,23 +139,24 @@ fn fio_json(path: &Path, records: &[Record]) -> anyhow::Result<()> {
     }
 }
 
-/// Refuses an output that is an input or another output.
+/// Returns the outputs, none of which is an input or another output.
 fn check_outputs(
     args: &RunArgs,
     experiments: &[Experiment],
     target: &Target,
-) -> Result<(), RecordError> {
+) -> Result<Outputs, RecordError> {
     let mut outputs = Outputs::default();
     args.experiments.iter().for_each(|path| outputs.input(path));
     experiments.iter().flat_map(Experiment::files).for_each(|path| outputs.input(&path));
     args.fio_json.iter().try_for_each(|path| outputs.output_or_stdout(path))?;
     match target {
-        Target::Nowhere => Ok(()),
-        Target::File { path, .. } => outputs.output_or_stdout(path),
+        Target::Nowhere => {}
+        Target::File { path, .. } => outputs.output_or_stdout(path)?,
         Target::Folder(folder) => experiments
             .iter()
-            .try_for_each(|e| outputs.output(&folder.join(file_name(&e.name, e.seed)))),
+            .try_for_each(|e| outputs.output(&folder.join(file_name(&e.name, e.seed))))?,
     }
+    Ok(outputs)
 }
 
 /// Reports whether a path names a folder, which may not exist yet.

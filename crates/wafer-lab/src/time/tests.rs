@@ -477,7 +477,7 @@ steadystate_ramp_time=1s
     assert!((5.0..40.0).contains(&writer.seconds), "{}", writer.seconds);
     let fio = wafer_fio_json::fio_json(&record).unwrap();
     let steady = &fio["jobs"][0]["steadystate"];
-    assert_eq!((&steady["ss"], &steady["duration"]), (&"iops:5%".into(), &4.into()));
+    assert_eq!((&steady["ss"], &steady["duration"]), (&"iops:5.000000%".into(), &4.into()));
     assert_eq!(steady["attained"], 1);
     let iops = steady["data"]["iops_mean"].as_f64().unwrap();
     let whole = writer.write.as_ref().unwrap().iops;
