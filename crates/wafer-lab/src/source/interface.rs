@@ -123,9 +123,10 @@ impl Built {
         self.host.queue_depth.unwrap_or(self.stream.description().queue_depth)
     }
 
-    /// Returns it as it runs with a clock: in a closed loop, unless the stream has times or waits itself.
+    /// Returns it as it runs with a clock: in a closed loop, unless the stream waits itself, or has times and goes by them.
     pub(crate) fn with_clock(self) -> Built {
-        if self.stream.description().timed { self } else { self.in_closed_loop() }
+        let by_time = self.stream.description().timed && self.host.queue_depth.is_none();
+        if by_time { self } else { self.in_closed_loop() }
     }
 
     /// Returns it in a closed loop, unless the stream waits itself.

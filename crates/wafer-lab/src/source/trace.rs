@@ -89,6 +89,11 @@ impl TraceSource {
         TraceSource { placements: Some(placements), ..self }
     }
 
+    /// Returns the commands that all traces together keep in flight; none if they go by time.
+    fn queue_depth(&self) -> Option<u32> {
+        self.traces.iter().map(|trace| trace.options.queue_depth).sum()
+    }
+
     /// Returns the traces.
     pub fn traces(&self) -> &[TraceFile] {
         &self.traces
@@ -140,7 +145,7 @@ impl Source for TraceSource {
             .collect();
         let stream = TraceStream::new(&traces, &play)?;
         Ok(Built {
-            host: Host::default(),
+            host: Host { queue_depth: self.queue_depth(), think_time_ns: 0 },
             jobs: Vec::new(),
             total_bytes: stream.total_bytes(),
             memory_bytes: stream.memory_bytes(),
@@ -208,6 +213,11 @@ fn source(mut table: Layers, files: &Files) -> Result<TraceSource, LabError> {
         }
         if traces.is_empty() {
             return Err(place.error("traces", "no traces").into());
+        }
+        let by_depth = |trace: &TraceFile| trace.options.queue_depth.is_some();
+        if let Some(number) = traces.iter().position(|one| by_depth(one) != by_depth(&traces[0])) {
+            let reason = "give `queue_depth` to all traces or to none";
+            return Err(place.error(&format!("traces[{number}]"), reason).into());
         }
         traces
     };
