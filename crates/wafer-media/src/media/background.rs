@@ -131,15 +131,17 @@ impl Media {
             } else if filling.pages < self.stripe {
                 break;
             }
-            self.program_filling(ru, now, work);
+            let pages = self.filling[ru.index()].pages;
+            self.program_filling(ru, now, pages, work);
         }
     }
 
     /// Ends the life of a reclaim unit, which need not be full: what it has received is programmed, and its next
     /// life begins with a program of its own.
     fn close(&mut self, ru: RuId, now: Time) {
-        if self.filling[ru.index()].pages > 0 {
-            self.program_partial(ru, now);
+        let pages = self.filling[ru.index()].pages;
+        if pages > 0 {
+            self.program_partial(ru, now, pages);
         }
         self.filling[ru.index()].received = 0;
     }
@@ -154,14 +156,15 @@ impl Media {
         }
     }
 
-    /// Programs pages of a reclaim unit that are less than a program.
-    pub(super) fn program_partial(&mut self, ru: RuId, now: Time) {
+    /// Programs pages of a reclaim unit that are less than a program, in the time of `timed` pages.
+    pub(super) fn program_partial(&mut self, ru: RuId, now: Time, timed: u32) {
         let host = self.filling[ru.index()].host > 0;
-        self.program_filling(ru, now, if host { Work::HostProgram } else { Work::GcProgram });
+        let work = if host { Work::HostProgram } else { Work::GcProgram };
+        self.program_filling(ru, now, timed, work);
     }
 
-    /// Programs what a reclaim unit has received, all of a program or not.
-    fn program_filling(&mut self, ru: RuId, now: Time, work: Work) {
+    /// Programs what a reclaim unit has received, all of a program or not, in the time of `timed` pages.
+    fn program_filling(&mut self, ru: RuId, now: Time, timed: u32, work: Work) {
         let room = self.filling_room(ru);
         let filling = &mut self.filling[ru.index()];
         let pages = std::mem::take(&mut filling.pages);
@@ -169,13 +172,7 @@ impl Media {
         let number = u64::from(filling.programs) + mix(u64::from(ru.0)) % (1 << 32);
         filling.programs = filling.programs.wrapping_add(1);
         let die = self.group_die(ru, number);
-        self.program(die, now, pages, work, room);
-    }
-
-    /// Programs pages on a die.
-    fn program(&mut self, die: usize, now: Time, pages: u32, work: Work, room: Room) {
-        // A program of fewer pages takes its share of the time: reclaim units need not hold whole programs.
-        let length = self.times.program * u64::from(pages) / u64::from(self.stripe);
+        let length = self.times.program * u64::from(timed) / u64::from(self.stripe);
         self.queue_program(die, now, pages, length, work, room);
     }
 
@@ -227,7 +224,8 @@ impl Media {
     fn program_beside(&mut self, now: Time) {
         let die = self.next_metadata_die;
         self.next_metadata_die = (die + 1) % self.dies.len();
-        self.program(die, now, self.stripe, Work::MetadataProgram, Room::default());
+        let (pages, length) = (self.stripe, self.times.program);
+        self.queue_program(die, now, pages, length, Work::MetadataProgram, Room::default());
     }
 
     /// Erases a reclaim unit: its part of a block on every die.

@@ -40,7 +40,7 @@ impl Media {
         }
     }
 
-    /// Programs what the cache has received, all of a program or not. The block that is full then is the last: the one
+    /// Programs what the cache has received; a program that is not full is filled up. The block that is full then is the last: the one
     /// that comes next in the ring is erased.
     pub(super) fn program_cache(&mut self, now: Time) {
         let pages = std::mem::take(&mut self.cache.filling);
@@ -48,7 +48,7 @@ impl Media {
         self.cache.next_die = (die + 1) % self.dies.len();
         let host = u64::from(pages) * self.shape.page_bytes;
         let room = Room { host, relocated: 0 };
-        let length = self.times.cache_program * u64::from(pages) / u64::from(self.unit);
+        let length = self.times.cache_program;
         self.queue_program(die, now, pages, length, Work::HostProgram, room);
         self.cache.programmed[die] += pages;
         if self.cache.programmed[die] >= self.cache.block {

@@ -142,10 +142,11 @@ impl Media {
         }
     }
 
+    /// Programs what waits for a whole program, which a drive fills up: it takes the time of one.
     fn program_partials(&mut self, now: Time) {
         for ru in (0..self.shape.ru_count).map(RuId) {
             if self.filling_room(ru).total() > 0 {
-                self.program_partial(ru, now);
+                self.program_partial(ru, now, self.stripe);
             }
         }
         if self.cache.filling > 0 {

@@ -395,9 +395,9 @@ impl Drive<'_> {
         for ru in 0..self.shape.ru_count {
             let Filling { pages, host, .. } = self.filling[ru as usize];
             if host > 0 {
-                self.program(RuId(ru), Work::HostProgram);
+                self.program(RuId(ru), Work::HostProgram, true);
             } else if pages > 0 && self.config.gc_buffered {
-                self.program(RuId(ru), Work::GcProgram);
+                self.program(RuId(ru), Work::GcProgram, true);
             }
         }
         if self.cached > 0 {

@@ -50,6 +50,7 @@ impl Drive<'_> {
                         self.program(
                             ru,
                             if host > 0 { Work::HostProgram } else { Work::GcProgram },
+                            false,
                         );
                     }
                     self.filling[ru.index()].received = 0;
@@ -178,7 +179,7 @@ impl Drive<'_> {
         let pages = std::mem::take(&mut self.cached);
         let die = self.cache_programs % self.dies.len();
         self.cache_programs += 1;
-        let length = ns(self.config.slc_program_us.unwrap()) * pages / self.unit();
+        let length = ns(self.config.slc_program_us.unwrap());
         self.send_to(die, pages as u32, length, Work::HostProgram, [pages, 0]);
         let block = self.config.block.0 / u64::from(self.config.cell_bits) / self.shape.page_bytes;
         self.cache_blocks[die] += pages;
@@ -198,7 +199,8 @@ impl Drive<'_> {
         self.parity += u64::from(pages);
         while self.parity >= stripe {
             self.parity -= stripe;
-            self.program_on(self.next_metadata, stripe as u32, Work::MetadataProgram, [0, 0]);
+            let length = ns(self.config.program_us);
+            self.send_to(self.next_metadata, stripe as u32, length, Work::MetadataProgram, [0, 0]);
             self.next_metadata = (self.next_metadata + 1) % self.dies.len();
         }
     }
@@ -223,24 +225,22 @@ impl Drive<'_> {
                 filling.received = 0;
             }
             if is_full || u64::from(filling.pages) == stripe {
-                self.program(ru, work);
+                self.program(ru, work, false);
             }
         }
     }
 
-    pub(super) fn program(&mut self, ru: RuId, work: Work) {
+    /// Programs what a reclaim unit has received: in the time of so many pages, or filled up in that of a whole program.
+    pub(super) fn program(&mut self, ru: RuId, work: Work, is_filled_up: bool) {
         let Filling { pages, host, programs, .. } = self.filling[ru.index()];
         let filling = &mut self.filling[ru.index()];
         (filling.pages, filling.host, filling.programs) = (0, 0, programs + 1);
         let die = self.die_of(ru, programs + mix(u64::from(ru.0)) % (1 << 32));
         let relocated = if self.config.gc_buffered { pages - host } else { 0 };
-        self.program_on(die, pages, work, [u64::from(host), u64::from(relocated)]);
-    }
-
-    pub(super) fn program_on(&mut self, die: usize, pages: u32, work: Work, frees: [u64; 2]) {
-        let stripe = self.config.program_bytes() / self.shape.page_bytes;
-        let length = ns(self.config.program_us) * u64::from(pages) / stripe;
-        self.send_to(die, pages, length, work, frees);
+        let (stripe, whole) =
+            (self.config.program_bytes() / self.shape.page_bytes, ns(self.config.program_us));
+        let length = if is_filled_up { whole } else { whole * u64::from(pages) / stripe };
+        self.send_to(die, pages, length, work, [u64::from(host), u64::from(relocated)]);
     }
 
     /// Sends pages over the channel of a die to a program of so long.
@@ -269,7 +269,8 @@ impl Drive<'_> {
             let die = self.next_metadata;
             self.next_metadata = (die + 1) % self.dies.len();
             self.counts.metadata_bytes += stripe * self.shape.page_bytes;
-            self.program_on(die, stripe as u32, Work::MetadataProgram, [0, 0]);
+            let length = ns(self.config.program_us);
+            self.send_to(die, stripe as u32, length, Work::MetadataProgram, [0, 0]);
         }
     }
 
