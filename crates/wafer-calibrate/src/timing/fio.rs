@@ -213,6 +213,17 @@ fn row(path: &Path, output: Output) -> Result<Row, String> {
         {
             return Err(format!("job {name}: rw={kind}"));
         }
+        let other = match kind.trim_start_matches("rand") {
+            "read" if job.write.iops > 0.0 => "writes",
+            "write" if job.read.iops > 0.0 => "reads",
+            _ => "",
+        };
+        if !other.is_empty() {
+            return Err(format!(
+                "job {name} has {other} with rw={kind}: group_reporting made one result of several jobs, whose options it \
+                 does not tell; run them without it"
+            ));
+        }
         // Runs of wafer have no page cache, and keep any number of commands in flight.
         let own = output.version.contains("wafer");
         if !own && text_of("direct").as_deref() != Some("1") {
@@ -339,6 +350,8 @@ mod tests {
         let reason = row(Path::new("a.json"), parse("a", &both(7000)).unwrap()).unwrap_err();
         assert!(reason.contains("job r began when w had ended"), "{reason}");
         assert!(refused("\"rw\": \"randread\"", "").contains("no option rw"));
+        let reason = refused("\"read\": {\"iops\": 0}", "\"read\": {\"iops\": 900}");
+        assert!(reason.contains("job w has reads with rw=randwrite: group_reporting"), "{reason}");
         assert!(refused("\"direct\": \"1\"", "\"direct\": \"0\"").contains("page cache"));
         let message = parse("a.json", "fio: x\n{\"jobs\": 5}").unwrap_err().to_string();
         assert!(message.starts_with("a.json:2: column ") && !message.contains('\n'), "{message}");
