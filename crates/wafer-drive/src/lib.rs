@@ -562,12 +562,12 @@ impl Inner {
     /// Writes the commands recorded so far to the capture; an error ends the recording.
     fn flush_record(&mut self) -> io::Result<()> {
         let Some(recorder) = &mut self.recorder else { return Ok(()) };
-        let flushed = recorder.flush();
-        if let Err(error) = &flushed {
+        recorder.flush().map_err(|error| {
+            let text = format!("the capture ends early: {error}");
             self.recorder = None;
-            self.record_error = Some(format!("the capture ends early: {error}"));
-        }
-        flushed
+            self.record_error = Some(text.clone());
+            io::Error::new(error.kind(), text)
+        })
     }
 
     pub(crate) fn timestamp(&self) -> (u64, u8) {

@@ -207,11 +207,12 @@ fn a_capture_that_ends_early_is_an_error_at_the_end_too() {
     drive.record(Path::new("capture")).unwrap();
     drive.apply(0, &commands(5000, 1)).unwrap();
     storage.limit_space(1000);
-    drive.maintain().unwrap_err();
+    let at_once = drive.maintain().unwrap_err().to_string();
     drive.maintain().unwrap();
     storage.limit_space(u64::MAX);
     let said = drive.close().unwrap_err().to_string();
     assert!(said.starts_with("the capture ends early: "), "{said}");
+    assert_eq!(at_once, said);
     drop(drive);
     assert_eq!(on(&storage).unwrap().unsafe_shutdowns(), 0);
 }

@@ -295,7 +295,7 @@ async fn maintain(drive: Arc<Drive>) {
         let drive = Arc::clone(&drive);
         let done = tokio::task::spawn_blocking(move || drive.maintain()).await;
         if let Ok(Err(error)) = done {
-            output::notices(false, [error]);
+            output::warning(&error.to_string());
         }
     }
 }
