@@ -96,6 +96,19 @@ def test_masked_and_extra_columns_are_refused(small):
         wafer.run(small, six, volume="1x")
 
 
+@pytest.mark.parametrize(("batch", "found"), [((), "nothing"), ({}, "nothing"), ({"lbaa": 1}, "lbaa")])
+def test_batches_have_known_columns(small, batch, found):
+    message = f"^commands: expected lba, and at most length, placement, op, namespace, unit; found {found}$"
+    with pytest.raises(wafer.WorkloadError, match=message):
+        wafer.run(small, wafer.commands([batch]), volume="1x")
+
+
+@pytest.mark.parametrize("unit", ["4k", 512.0, True, None])
+def test_a_unit_is_a_whole_number(unit):
+    with pytest.raises(wafer.ConfigError, match=r"^unit: expected a whole number"):
+        wafer.Commands([0], unit=unit)
+
+
 def test_commands_beyond_the_device_are_refused(small):
     last = small.logical_bytes // 4096 - 1
     assert wafer.run(small, wafer.Commands([last])).host_bytes == 4096

@@ -114,6 +114,11 @@ def test_what_is_no_policy_is_refused(small, job, policy):
         wafer.run(small, job, volume="1x", policy=policy)
 
 
+def test_a_class_is_no_policy(small, job):
+    with pytest.raises(TypeError, match=r"^policy: expected an instance of .*, not the class Greedy$"):
+        wafer.run(small, job, volume="1x", policy=Greedy)
+
+
 def test_an_exception_of_the_policy_is_raised(small, job):
     class Breaks(wafer.Policy):
         def select_victim(self, rus):
@@ -176,8 +181,8 @@ def test_the_same_destinations_give_the_same_run(small, two_jobs, isolation):
     assert python.digest == rust.digest
     assert python.config["gc"]["generations"] == 3
     assert python.digest != wafer.run(device, two_jobs, volume="6x", policy=Greedy()).digest
-    # One class is `handle`.
-    one = type("One", (ByGeneration,), {"classes": 1})()
+    # One class is `handle`, also as a number of NumPy.
+    one = type("One", (ByGeneration,), {"classes": np.int64(1)})()
     rust = wafer.run(device.replace(gc_destination="handle"), two_jobs, volume="6x")
     assert wafer.run(device, two_jobs, volume="6x", policy=one).digest == rust.digest
 
@@ -275,7 +280,7 @@ def test_the_default_is_one_class(small, two_jobs):
     class Nine(ByGeneration):
         classes = 9
 
-    with pytest.raises(wafer.ConfigError, match="policy: classes = 9 is no whole number from 1 to 8"):
+    with pytest.raises(wafer.ConfigError, match="classes: expected a whole number from 1 to 8, not 9"):
         wafer.run(small, two_jobs, volume="6x", policy=Nine())
 
     class Both(ByGeneration):

@@ -1,5 +1,6 @@
 """Runs: the results of the command line, interruption, threads."""
 
+import copy
 import json
 import os
 import pickle
@@ -94,6 +95,7 @@ def test_timeline_and_handles_are_arrays(small, two_jobs):
     extra = handles["gc"].total_media_bytes - handles["gc"].total_host_bytes
     assert handles[0].total_media_bytes + handles[1].total_media_bytes + extra == result.media_bytes
     assert handles["1"].waf == handles[1].waf > 1
+    assert "²" not in handles
     with pytest.raises(KeyError, match="handle 5 was not written"):
         handles[5]
     assert pickle.loads(pickle.dumps(result)).record == result.record
@@ -394,6 +396,8 @@ def test_what_is_no_record_is_refused(tmp_path):
     (tmp_path / "x.json").write_text('{"schema": "wafer.result/1", "name": "x", "summary": {}}')
     with pytest.raises(wafer.ConfigError, match=r"x\.json: not a result record: no provenance"):
         wafer.Result.from_json(tmp_path / "x.json")
+    with pytest.raises(wafer.ConfigError, match=r"cannot be read: Is a directory$"):
+        wafer.Result.from_json(tmp_path)
 
 
 def test_handles_that_no_host_wrote_have_no_waf():
@@ -443,6 +447,13 @@ def test_a_run_with_a_clock_has_latencies():
     assert counts.sum() == writes.count
     assert abs((latencies * counts).sum() / writes.count / writes.mean_us - 1) < 0.01
     assert "p99" in repr(latency.read)
+    for again in (pickle.loads(pickle.dumps(latency)), copy.deepcopy(latency)):
+        assert repr(again) == repr(latency)
+        assert again.jobs["reader"].read.percentiles_us == reads.percentiles_us
+        assert (again.jobs["writer"].write.histogram[1] == counts).all()
+        for table in (again.jobs, again.read.percentiles_us):
+            with pytest.raises(TypeError, match="does not support item assignment"):
+                table["other"] = 1
 
 
 class Greedy(wafer.Policy):
@@ -570,6 +581,9 @@ def test_labels_name_what_differs(small, job):
     assert wafer.labels(policies) == ["gc.policy = fifo", "gc.policy = greedy"]
     seeds = [wafer.run(small, job, volume="1x", seed=seed) for seed in (1, 2)]
     assert wafer.labels(seeds) == ["seed = 1", "seed = 2"]
+    assert wafer.labels(seeds[0]) == wafer.labels(seeds[:1]) == [seeds[0].name]
+    with pytest.raises(wafer.ConfigError, match="results: there are none"):
+        wafer.labels([])
 
 
 def test_a_report_shows_the_runs_it_is_given(tmp_path):

@@ -17,10 +17,34 @@ def test_student_is_the_table(freedom, quantile):
     assert stats.student(freedom) == pytest.approx(quantile, abs=1e-4)
 
 
+@pytest.mark.parametrize(
+    ("freedom", "confidence", "quantile"),
+    [
+        # From SciPy 1.17.
+        (999, 0.95, 1.9623414611334487),
+        (1000, 0.95, 1.9623390808264078),
+        (1000, 0.999999, 4.9222895234),
+        (10**6, 0.95, 1.9599663568),
+        (10**7, 0.95, 1.9599642218),
+        (10**6, 0.99, 2.5758342201),
+        (10**15, 0.95, 1.9599639845400563),
+    ],
+)
+def test_student_of_many_degrees(freedom, confidence, quantile):
+    assert stats.student(freedom, confidence) == pytest.approx(quantile, rel=1e-9)
+
+
+@pytest.mark.parametrize("freedom", [0, -1, 1.5, "4", True, None])
+def test_student_needs_a_degree_of_freedom(freedom):
+    with pytest.raises(wafer.ConfigError, match=r"^freedom: expected a whole number from 1, not "):
+        stats.student(freedom)
+
+
+@pytest.mark.parametrize("freedom", [4, 10**6])
 @pytest.mark.parametrize("confidence", [0, 1, 1.1, float("nan")])
-def test_student_needs_a_confidence(confidence):
+def test_student_needs_a_confidence(freedom, confidence):
     with pytest.raises(wafer.ConfigError, match="is not between 0 and 1"):
-        stats.student(4, confidence)
+        stats.student(freedom, confidence)
 
 
 def test_intervals_have_their_stated_coverage():
@@ -36,6 +60,8 @@ def test_intervals_have_their_stated_coverage():
 def test_means_print_their_significant_digits():
     assert str(stats.mean([2.1, 2.2, 2.3])) == "2.20 ± 0.25"
     assert str(stats.mean([2.0])) == "2 (one value)"
+    assert str(stats.mean([1, math.inf])) == "inf ± nan"
+    assert str(stats.mean([1e308, 1e308])) == "inf ± inf"
     with pytest.raises(wafer.ConfigError):
         stats.mean([])
     with pytest.raises(wafer.ConfigError, match=r"^values: expected numbers, not \['many'\]$"):
@@ -55,6 +81,9 @@ def test_pairing_removes_the_common_noise_of_seeds():
     assert "less to media than A" in str(change)
     same = stats.compare(a, a)
     assert not same.significant
+    one = stats.compare({1: 10.0}, {1: 5.0})
+    assert not one.significant
+    assert "one pair" in str(one)
     with pytest.raises(wafer.ConfigError, match="no seed in common"):
         stats.compare({1: 1.0}, {2: 1.0})
 
@@ -67,6 +96,34 @@ def test_results_are_compared_by_seed(small, job):
     assert change.count == 3
     with pytest.raises(wafer.ConfigError, match="seed 1 twice"):
         stats.compare([a[0], a[0]], b)
+    assert stats.compare(a[2], b[0]).share == stats.compare(a[2:], b[:1]).share
+    with pytest.raises(wafer.ConfigError, match=r"^nope: no such column; there are .*host_bytes"):
+        stats.compare(a, b, "nope")
+
+
+ROWS = [{"op": 0.1, "policy": "fifo", "waf": 2.0}, {"op": 0.2, "policy": "fifo", "waf": 2.2}]
+
+
+def test_rows_are_summarised_by_names():
+    assert [s.values for s in stats.summarise(ROWS, "waf", "op")] == [{"op": 0.1}, {"op": 0.2}]
+    (every,) = stats.summarise(ROWS, "waf", [])
+    assert (every.values, every.mean.count) == ({}, 2)
+    assert stats.summarise([], "waf", "op") == []
+
+
+@pytest.mark.parametrize(
+    ("value", "by", "message"),
+    [
+        ("waf", "po", "by: no row has po"),
+        ("waf", ["op", "po"], "by: no row has po"),
+        ("waf", 5, "by: expected a name, or a list of names, not 5"),
+        ("wav", "op", "wav: no such column; there are op, policy, waf"),
+        ("policy", "op", "policy: expected a column of numbers, not 'fifo'"),
+    ],
+)
+def test_what_cannot_be_summarised(value, by, message):
+    with pytest.raises(wafer.ConfigError, match=f"^{message}$"):
+        stats.summarise(ROWS, value, by)
 
 
 def test_life_follows_the_media_writes():
@@ -99,6 +156,14 @@ def test_life_follows_the_media_writes():
         drive.life(0, 1)
     with pytest.raises(wafer.ConfigError, match="capacity: 0 bytes"):
         endurance.Drive(0, dwpd=1)
+    for capacity in (-5, math.nan, None, True):
+        with pytest.raises(wafer.ConfigError, match=r"^capacity: expected"):
+            endurance.Drive(capacity, dwpd=1)
+    for more in ({"dwpd": "1"}, {"dwpd": 1, "watts": None}, {"dwpd": 1, "price": "400"}):
+        with pytest.raises(wafer.ConfigError, match=f"^{list(more)[-1]}: expected a number"):
+            endurance.Drive("1TB", **more)
+    with pytest.raises(wafer.ConfigError, match=r"^waf: expected a number, not '2'"):
+        drive.life("2", 1e12)
     for name, constant in endurance.CONSTANTS.items():
         assert constant.low <= constant.value <= constant.high, name
         assert constant.source

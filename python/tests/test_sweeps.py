@@ -3,9 +3,11 @@
 import json
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
@@ -71,8 +73,17 @@ def test_a_grid_is_all_combinations(tmp_path):
         done.results(overprovisioning=0.3, gc_policy="greedy"),
     )
     assert change.share < 0
+    (every,) = done.summary(by=[])
+    assert (every.values, every.mean.count) == ({}, 2)
     with pytest.raises(wafer.ConfigError, match="no single key"):
         done.key("nothing")
+    for column in ("digest", "error"):
+        with pytest.raises(wafer.ConfigError, match=f"^{column}: expected a column of numbers"):
+            done.summary(column)
+    with pytest.raises(wafer.ConfigError, match=r"^digest: expected a column of numbers"):
+        done.plot("seed", value="digest")
+    with pytest.raises(wafer.ConfigError, match=r"^by: expected a name, or a list of names, not 5$"):
+        done.summary(by=5)
 
 
 def test_a_sweep_keeps_brief_records(tmp_path):
@@ -94,6 +105,11 @@ def test_a_sweep_keeps_brief_records(tmp_path):
     assert short.metrics.keys() == long.metrics.keys()
     with pytest.raises(wafer.ConfigError, match=r"records: expected .*, not 'short'"):
         wafer.sweep(spec, records="short")
+    kept = sorted(tmp_path.rglob("*"))
+    with pytest.raises(wafer.ConfigError, match=r"^records: .*brief holds brief records; .*another folder$"):
+        wafer.sweep(base(samples=1000, seeds=3), out=tmp_path / "brief", records="whole")
+    assert sorted(tmp_path.rglob("*")) == kept, "something ran"
+    assert wafer.sweep(spec, out=tmp_path / "whole").ran == 0
 
 
 def test_a_point_costs_little(tmp_path):
@@ -240,7 +256,7 @@ def test_points_are_listed_and_labelled(tmp_path):
     assert spare.digest == wafer.sweep(grid, out=tmp_path / "grid").rows[0]["digest"]
     for by in ("name", ["name"]):
         assert [str(s.values["label.name"]) for s in done.summary(by=by)] == ["plain", "spare"]
-    with pytest.raises(wafer.ConfigError, match="wav: no column"):
+    with pytest.raises(wafer.ConfigError, match="wav: no such column"):
         done.summary("wav")
 
 
@@ -264,10 +280,69 @@ def test_random_and_latin_samples():
             assert len(slices) >= 49
 
 
+def test_numbers_of_a_sweep_may_be_those_of_numpy():
+    latin = {"samples": np.int64(2), "seed": np.int64(3), "handles": np.array([1, 2])}
+    points = read_spec(base(seed=np.int64(4), seeds=np.int64(2), latin=latin)).points()
+    assert [point.values["seed"] for point in points] == [4, 5, 4, 5]
+    json.dumps([point.experiment for point in points])
+
+
+def test_tables_that_vary_are_not_shared_by_points():
+    grid = {"device": [{"profile": "warp", "gc": {"policy": "fifo"}}], "gc.forced_free": [0.03, 0.04]}
+    points = read_spec(base(grid=grid)).points()
+    assert [point.experiment["device"]["gc"]["forced_free"] for point in points] == [0.03, 0.04]
+
+
+class Greedy(wafer.Policy):
+    def select_victim(self, rus):
+        return rus.valid.argmin()
+
+
+DEVICE = wafer.Device("warp")
+RANGE = {"low": 0.5, "high": 0.6}
+
+
+@pytest.mark.parametrize(
+    ("more", "key"),
+    [
+        ({"seeds": 2, "policy": Greedy()}, "policy"),
+        ({"seeds": 2, "device": DEVICE}, "device"),
+        ({"seeds": 2, "device": {"profile": DEVICE}}, "device"),
+        ({"seeds": 2, "workload": wafer.fio_text(RANDOM_JOB)}, "workload"),
+        ({"grid": {"device": [DEVICE]}}, "grid.device"),
+        ({"grid": {"gc.policy": [Greedy()]}}, "grid.gc.policy"),
+        ({"points": [{"device": DEVICE}]}, "points.device"),
+        ({"latin": {"samples": 2, "gc.policy": [Greedy()]}}, "latin.gc.policy"),
+    ],
+)
+def test_a_sweep_takes_no_objects(more, key):
+    message = (
+        f"^small: {key}: cannot write a .* as TOML; a sweep takes plain values, tables and paths of files$"
+    )
+    with pytest.raises(wafer.ConfigError, match=message):
+        read_spec(base(**more))
+
+
 @pytest.mark.parametrize(
     ("more", "message"),
     [
         ({}, "nothing to vary"),
+        *(
+            ({"seed": seed, "seeds": 2}, "small: seed: expected a whole number")
+            for seed in (1.9, "3", True, -1)
+        ),
+        ({"seed": 1.9, "grid": {"handles": [1]}}, "small: seed: expected a whole number"),
+        ({"seeds": True}, "seeds: expected a whole number from 1"),
+        ({"seeds": 2, "device": 3}, "device: expected a name or a table, not 3"),
+        ({"seeds": 2, "workload": "job.fio"}, "workload: expected a table, not 'job.fio'"),
+        ({"latin": {"samples": 2, "seed": -1, "handles": [1]}}, "latin.seed: expected a whole number from 0"),
+        (
+            {"latin": {"samples": 2, "op": {**RANGE, "lo": 1}}},
+            "latin.op: no key `lo` of a range; there are low",
+        ),
+        ({"latin": {"samples": 2, "op": {**RANGE, "low": "a"}}}, "latin.op.low: expected a number, not 'a'"),
+        ({"random": {"samples": 2, "op": {**RANGE, "high": math.inf}}}, "random.op.high: expected a number"),
+        ({"random": {"samples": 2, "op": {**RANGE, "log": "no"}}}, "random.op.log: expected True or False"),
         ({"grid": {"seed": 3}}, "grid.seed: expected a list"),
         ({"grid": {"label.name": ["a", "b"]}}, "label.name: two points differ in nothing else"),
         ({"latin": {"samples": 2, "handles": {"low": 1.2, "high": 1.8, "integer": True}}}, "no whole number"),
@@ -276,7 +351,7 @@ def test_random_and_latin_samples():
         ({"points": [3]}, "points: expected a list of tables"),
         ({"points": [{"handles": 3}], "grid": {"handles": [1]}}, "handles: varied twice"),
         ({"grid": {"seed": [1]}, "seeds": 2}, "seed: varied twice"),
-        ({"seeds": 0}, "seeds: expected a number from 1"),
+        ({"seeds": 0}, "seeds: expected a whole number from 1"),
         ({"latin": {"overprovisioning": {"low": 0, "high": 1}}}, "latin.samples"),
         ({"random": {"samples": 2, "overprovisioning": {"low": 1, "high": 0}}}, "low must be below high"),
         ({"random": {"samples": 2, "overprovisioning": 3}}, "expected a list, or low and high"),
@@ -347,6 +422,31 @@ def test_an_engine_whose_cluster_is_gone_says_so(tmp_path, monkeypatch):
         wafer.sweep(base(grid={"seed": [1]}), "gone", tmp_path, cluster="tcp://away")
 
 
+@pytest.mark.parametrize("read", [wafer.sweep, wafer.experiment])
+def test_a_folder_is_no_sweep(tmp_path, read):
+    with pytest.raises(wafer.ConfigError, match=f"^{tmp_path}: cannot be read: (?i:is a directory)$"):
+        read(tmp_path)
+
+
+def test_a_cluster_is_an_address(tmp_path):
+    pytest.importorskip("distributed")
+    with pytest.raises(wafer.RunError, match="engine 'dask': missing port number") as raised:
+        wafer.sweep(base(seeds=1), "dask", tmp_path, cluster="nonsense")
+    assert isinstance(raised.value.__cause__, ValueError)
+
+
+def test_cancel_does_not_hide_the_first_error():
+    class Lost(Inline):
+        def gather(self, timeout):
+            raise LookupError("first")
+
+        def cancel(self):
+            raise ConnectionError("second")
+
+    with pytest.raises(LookupError, match="first"):
+        engines.run_points(Lost(None), read_spec(base(seeds=1)).points(), lambda point, outcome: None)
+
+
 def test_an_engine_can_be_an_entry_point(tmp_path, monkeypatch):
     package = tmp_path / "elsewhere-1.dist-info"
     package.mkdir()
@@ -389,6 +489,9 @@ def test_memory_is_never_exceeded(tmp_path):
     done.clear()
     run_locally(points[:2], done, workers=2, memory=one // 2)
     assert [outcome.error for outcome in done] == ["NotEnoughMemory"] * 2
+    done.clear()
+    run_locally(points[:1], done, workers=1, memory=1)
+    assert re.fullmatch(r"needs [\d.]+ KiB of memory, but runs may take 1 B", done[0].message)
 
 
 def test_ctrl_c_keeps_what_has_ended(tmp_path):
@@ -461,6 +564,22 @@ def test_dask_gives_what_threads_give(tmp_path):
         assert not survived.failures
 
 
+@pytest.mark.parametrize("lose", [lambda client: client.restart(), lambda client: client.cluster.close()])
+def test_a_cluster_that_is_lost_is_an_error(tmp_path, lose):
+    distributed = pytest.importorskip("distributed")
+    options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": None}
+    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
+        started = threading.Timer(2, lose, [client])
+        started.start()
+        with pytest.raises(
+            wafer.RunError, match=r"engine 'dask': lost its cluster: .*; .* resumed"
+        ) as raised:
+            wafer.sweep(base(volume="100000x", seeds=2), "dask", tmp_path, cluster=client)
+        started.join()
+    assert raised.value.__cause__ is not None
+    assert "\n" not in str(raised.value)
+
+
 def test_ray_gives_what_threads_give(tmp_path):
     pytest.importorskip("ray")
     spec = base(grid={"gc_policy": ["greedy", "no-such-policy"]}, seeds=3)
@@ -469,6 +588,20 @@ def test_ray_gives_what_threads_give(tmp_path):
     assert digests(done) == digests(local)
     assert len(done.failures) == 3
     assert wafer.sweep(spec, "ray", tmp_path / "ray", workers=2).ran == 0
+
+
+def test_ray_that_was_started_here_is_only_shut_down(monkeypatch):
+    ray = pytest.importorskip("ray")
+    from wafer.sweeps.ray_engine import RayEngine
+
+    called = []
+    monkeypatch.setattr(ray, "cancel", lambda task, force: called.append(task))
+    monkeypatch.setattr(ray, "shutdown", lambda: called.append("shutdown"))
+    for own in (True, False):
+        engine = RayEngine.__new__(RayEngine)
+        engine._ray, engine._own, engine._running = ray, own, {"task": None}
+        engine.cancel()
+    assert called == ["shutdown", "task"]
 
 
 def test_ray_runs_a_hundred_points(tmp_path):

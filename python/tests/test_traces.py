@@ -48,6 +48,12 @@ def test_a_trace_is_read_as_arrays(blkparse):
         list(wafer.requests(blkparse, format="csv"))
 
 
+def test_chunks_are_compared_by_identity(blkparse):
+    chunk = next(wafer.requests(blkparse))
+    assert chunk == chunk
+    assert chunk != next(wafer.requests(blkparse))
+
+
 def test_a_function_places_like_the_rules_of_a_table(blkparse):
     device = wafer.Device("warp", capacity="80MiB", reclaim_unit_size="1MiB", overprovisioning=0.15)
 

@@ -3,16 +3,36 @@
 from __future__ import annotations
 
 import difflib
+import math
+import numbers
 import operator
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from wafer._errors import ConfigError, WorkloadError
 
-__all__ = ["file", "flag", "instance", "known", "not_an_input", "of_a_dict", "several", "text", "whole"]
+__all__ = [
+    "file",
+    "flag",
+    "instance",
+    "known",
+    "names",
+    "not_an_input",
+    "number",
+    "of_a_dict",
+    "read_text",
+    "several",
+    "text",
+    "whole",
+    "whole_or_none",
+]
+
+#: Greatest whole number of the compiled half.
+MOST = 2**64 - 1
 
 
 @contextmanager
@@ -38,18 +58,43 @@ def file(name: str, value: Any) -> str:
         raise TypeError(f"{name}: expected a path, not {value!r:.60}") from None
 
 
-def whole(name: str, value: Any, least: int = 0) -> int | None:
-    """Returns a whole number from ``least`` to 2**64 - 1, also of NumPy's types; ``None`` stays ``None``."""
-    if value is None:
-        return None
+def read_text(path: str | os.PathLike[str], encoding: str = "utf-8") -> str:
+    """Returns the text of a file; an error names the file."""
     try:
-        number = operator.index(value)
+        return Path(path).read_text(encoding)
+    except FileNotFoundError:
+        raise ConfigError(f"{os.fspath(path)}: no such file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ConfigError(f"{os.fspath(path)}: cannot be read: {reason}") from None
+
+
+def whole(name: str, value: Any, least: int = 0, most: int = MOST) -> int:
+    """Returns a whole number from ``least`` to ``most``, also of NumPy's types."""
+    try:
+        found = operator.index(value)
     except TypeError:
-        number = -1
-    if isinstance(value, bool) or not least <= number < 2**64:
-        most = f" to {2**64 - 1}" if number >= 2**64 else ""
-        raise ConfigError(f"{name}: expected a whole number from {least}{most}, not {value!r}")
-    return number
+        found = least - 1
+    if isinstance(value, bool) or not least <= found <= most:
+        end = f" to {most}" if most < MOST or found > most else ""
+        raise ConfigError(f"{name}: expected a whole number from {least}{end}, not {value!r:.60}")
+    return found
+
+
+def whole_or_none(name: str, value: Any, least: int = 0) -> int | None:
+    """Returns a whole number; ``None`` stays ``None``."""
+    return None if value is None else whole(name, value, least)
+
+
+def number(name: str, value: Any) -> float:
+    """Returns a finite number, also of NumPy's types."""
+    try:
+        found = math.nan if isinstance(value, bool) or not isinstance(value, numbers.Real) else float(value)
+    except OverflowError:
+        found = math.inf
+    if not math.isfinite(found):
+        raise ConfigError(f"{name}: expected a number, not {value!r:.60}")
+    return found
 
 
 def text(name: str, value: Any) -> str | None:
@@ -81,6 +126,14 @@ def several(name: str, values: Any, kind: type) -> list[Any]:
         raise ConfigError(f"{name}: there are none")
     for value in found:
         instance(name, value, kind)
+    return found
+
+
+def names(name: str, given: Any) -> list[str]:
+    """Returns one name or several as a list."""
+    found = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+    if not all(isinstance(item, str) for item in found):
+        raise ConfigError(f"{name}: expected a name, or a list of names, not {given!r:.60}")
     return found
 
 

@@ -14,7 +14,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["document", "loads", "nested", "value"]
+__all__ = ["document", "loads", "nested", "plain", "value"]
 
 
 def loads(text: str) -> dict[str, Any]:
@@ -47,21 +47,24 @@ def value(item: Any) -> str:
         return "{ " + ", ".join(pairs) + " }"
     if isinstance(item, (list, tuple)):
         return "[" + ", ".join(value(v) for v in item) + "]"
-    return tomli_w.dumps({"v": _plain(item)}).removeprefix("v = ").removesuffix("\n")
+    return tomli_w.dumps({"v": plain(item)}).removeprefix("v = ").removesuffix("\n")
 
 
 def document(table: Mapping[str, Any]) -> str:
     """Returns a document; ``None`` is left out."""
-    return tomli_w.dumps(_plain(table))
+    return tomli_w.dumps(plain(table))
 
 
-def _plain(item: Any) -> Any:
-    """Returns a value as TOML has it: paths as text, nothing that is ``None``."""
+def plain(item: Any) -> Any:
+    """Returns a value as TOML has it: paths as text, nothing that is ``None``.
+
+    Raises :class:`TypeError` of what TOML does not have.
+    """
     item = _of_numpy(item)
     if isinstance(item, Mapping):
-        return {str(k): _plain(v) for k, v in item.items() if v is not None}
+        return {str(k): plain(v) for k, v in item.items() if v is not None}
     if isinstance(item, (list, tuple)):
-        return [_plain(v) for v in item]
+        return [plain(v) for v in item]
     if hasattr(item, "__fspath__"):
         return os.fspath(item)
     if isinstance(item, (bool, int, float, str)):

@@ -6,9 +6,10 @@ endures ``tbw * rated_waf`` bytes of media writes. It lives until the workload h
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from wafer import _wafer
+from wafer._arguments import number
 from wafer.sizes import parse_size
 
 __all__ = ["CONSTANTS", "Constant", "Drive", "Life"]
@@ -109,7 +110,11 @@ class Drive:
     longest_life: float | None = None
 
     def __post_init__(self) -> None:
-        _wafer.rated_media_bytes(self)  # checks the values
+        for field in fields(self)[1:]:
+            value = getattr(self, field.name)
+            if value is not None or field.default is not None:
+                number(field.name, value)
+        _wafer.rated_media_bytes(self)  # checks that they are possible
 
     @property
     def bytes(self) -> int:
@@ -136,4 +141,5 @@ class Drive:
         ConfigError
             The WAF is not above 0, or nothing is written.
         """
-        return Life(*_wafer.life(self, waf, host_bytes_per_day))
+        host_bytes_per_day = number("host_bytes_per_day", host_bytes_per_day)
+        return Life(*_wafer.life(self, number("waf", waf), host_bytes_per_day))

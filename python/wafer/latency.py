@@ -41,8 +41,11 @@ class Latency:
     Examples
     --------
     >>> import wafer
-    >>> result = wafer.run(device, job, time=True)  # doctest: +SKIP
-    >>> result.latency.read.p99  # doctest: +SKIP
+    >>> device = wafer.Device("pm9a3", capacity="64MiB", reclaim_unit_size="1MiB", overprovisioning=0.5)
+    >>> job = wafer.fio_text("[r]\\nrw=randread\\nbs=4k\\nsize=100%\\ntime_based=1\\nruntime=20ms\\n")
+    >>> read = wafer.run(device, job, time=True, precondition="sequential").latency.read
+    >>> read.percentiles_us[50] <= read.percentiles_us[99]
+    True
     """
 
     def __init__(self, record: Mapping[str, Any]) -> None:
@@ -54,14 +57,18 @@ class Latency:
         self.max_us = float(record["max_us"])
         percentiles = {float(percent): float(us) for percent, us in record["percentiles_us"].items()}
         self.percentiles_us: Mapping[float, float] = MappingProxyType(dict(sorted(percentiles.items())))
-        self._histogram = record.get("histogram", [])
+        self._record = record
 
     @cached_property
     def histogram(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.uint64]]:
-        """Latencies in microseconds and the number of requests of each; empty in the brief records of sweeps."""
-        latencies = np.array([us for us, _ in self._histogram], dtype=np.float64)
-        counts = np.array([count for _, count in self._histogram], dtype=np.uint64)
+        """Latencies in microseconds and the number of requests of each; empty in brief records of sweeps."""
+        histogram = self._record.get("histogram", [])
+        latencies = np.array([us for us, _ in histogram], dtype=np.float64)
+        counts = np.array([count for _, count in histogram], dtype=np.uint64)
         return latencies, counts
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Latency, (self._record,))
 
     def __repr__(self) -> str:
         median, tail = self.percentiles_us[50.0], self.percentiles_us[99.0]
@@ -92,8 +99,11 @@ class Latencies:
     Examples
     --------
     >>> import wafer
-    >>> result = wafer.run(device, job, time=True)  # doctest: +SKIP
-    >>> result.latency.write.mean_us  # doctest: +SKIP
+    >>> device = wafer.Device("pm9a3", capacity="64MiB", reclaim_unit_size="1MiB", overprovisioning=0.5)
+    >>> job = wafer.fio_text("[r]\\nrw=randread\\nbs=4k\\nsize=100%\\ntime_based=1\\nruntime=20ms\\n")
+    >>> latency = wafer.run(device, job, time=True, precondition="sequential").latency
+    >>> latency.read.count == latency.jobs["r"].read.count
+    True
     """
 
     def __init__(self, record: Mapping[str, Any]) -> None:
@@ -103,6 +113,10 @@ class Latencies:
         self.flush = Latency(record["flush"]) if "flush" in record else None
         jobs = {name: Latencies(job) for name, job in record.get("jobs", {}).items()}
         self.jobs: Mapping[str, Latencies] = MappingProxyType(jobs)
+        self._record = record
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Latencies, (self._record,))
 
     def __repr__(self) -> str:
         directions = f"read {self.read!r}, write {self.write!r}, trim {self.trim!r}, flush {self.flush!r}"

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
+from wafer._arguments import whole
 from wafer._errors import ConfigError
 from wafer._wafer import ReclaimUnits
 
@@ -122,10 +123,12 @@ def methods(policy: Policy | None) -> Methods | None:
     Raises
     ------
     TypeError
-        It has no method ``select_victim``.
+        It is a class, or has no method ``select_victim``.
     """
     if policy is None:
         return None
+    if isinstance(policy, type):
+        raise TypeError(f"policy: expected an instance of wafer.Policy, not the class {policy.__name__}")
     if not callable(getattr(policy, "select_victim", None)):
         raise TypeError(f"policy: expected a wafer.Policy, not {type(policy).__name__} {policy!r:.60}")
     name = getattr(policy, "name", None)
@@ -153,6 +156,4 @@ def configured(policy: Policy | None) -> dict[str, Any]:
         return {} if destination is None else {"gc_destination": destination}
     if destination not in (None, "generation"):
         raise ConfigError(f'policy: classes = {classes!r} needs destination = "generation" or None')
-    if isinstance(classes, bool) or not isinstance(classes, int) or not 1 <= classes <= 8:
-        raise ConfigError(f"policy: classes = {classes!r} is no whole number from 1 to 8")
-    return {"gc_destination": "generation", "gc_generations": classes}
+    return {"gc_destination": "generation", "gc_generations": whole("policy.classes", classes, 1, 8)}

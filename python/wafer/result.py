@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wafer import _html, _wafer, frames
-from wafer._arguments import instance, several
+from wafer._arguments import read_text, several
 from wafer._colours import handle_colour
 from wafer._errors import ConfigError
 from wafer.latency import Latencies
@@ -79,14 +79,12 @@ class Result:
         Raises
         ------
         ConfigError
-            There is no such file, or it is no record.
+            The file cannot be read, or is no record.
         """
+        text = read_text(path)
         try:
-            text = Path(path).read_text(encoding="utf-8")
             return cls(text.removesuffix("\n"))
-        except FileNotFoundError:
-            raise ConfigError(f"{os.fspath(path)}: no such file") from None
-        except (ValueError, ConfigError) as error:
+        except ValueError as error:
             raise ConfigError(f"{os.fspath(path)}: {error}") from None
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
@@ -233,7 +231,7 @@ class Result:
         series = self.record["timeline"]["handles"]
         return Handles(
             {
-                int(key) if key.isdigit() else key: Handle(s["host_bytes"], s["media_bytes"], self.capacity)
+                int(key) if key.isdecimal() else key: Handle(s["host_bytes"], s["media_bytes"], self.capacity)
                 for key, s in series.items()
             }
         )
@@ -354,7 +352,7 @@ class Result:
         return f"<wafer.Result {self.name}: WAF {self.waf:.4f} at {at}>"
 
 
-def labels(results: Sequence[Result]) -> list[str]:
+def labels(results: Result | Sequence[Result]) -> list[str]:
     """Returns a label for each result by what differs between the runs: ``"gc.policy = fifo"``.
 
     Names that differ stay; runs that nothing recorded tells apart are numbered.
@@ -363,6 +361,11 @@ def labels(results: Sequence[Result]) -> list[str]:
     ----------
     results
         The runs.
+
+    Raises
+    ------
+    ConfigError
+        There are no results.
 
     Examples
     --------
@@ -373,9 +376,7 @@ def labels(results: Sequence[Result]) -> list[str]:
     >>> wafer.labels(runs)
     ['gc.policy = greedy', 'gc.policy = fifo']
     """
-    for result in results:
-        instance("results", result, Result)
-    return _wafer.labels([result.to_json() for result in results])
+    return _wafer.labels([result.to_json() for result in several("results", results, Result)])
 
 
 def report(
@@ -444,17 +445,22 @@ def read_results(*paths: str | os.PathLike[str]) -> list[Result]:
 
     Examples
     --------
-    >>> import wafer
-    >>> results = wafer.read_results("results/")  # doctest: +SKIP
+    >>> import tempfile, wafer
+    >>> device = wafer.Device("warp", capacity="64MiB", reclaim_unit_size="1MiB", overprovisioning=0.5)
+    >>> job = wafer.fio_text("[w]\\nrw=randwrite\\nbs=4k\\nsize=100%\\ntime_based=1\\nruntime=1d\\n")
+    >>> folder = tempfile.mkdtemp()
+    >>> text = wafer.run(device, job, volume="1x", seed=3).to_json(f"{folder}/run.json")
+    >>> [result.seed for result in wafer.read_results(folder)]
+    [3]
     """
     results: list[Result] = []
     for path in map(Path, paths):
         files = sorted(path.glob("*.json")) if path.is_dir() else [path]
         for file in files:
+            text = read_text(file)
             try:
-                text = file.read_text(encoding="utf-8")
                 found = json.loads(text)
-            except (OSError, ValueError) as error:
+            except ValueError as error:
                 raise ConfigError(f"{file}: {error}") from None
             first = found[0] if isinstance(found, list) and found else found
             is_record = isinstance(first, dict) and first.get("schema") == SCHEMA

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from wafer import _toml, _wafer
-from wafer._arguments import flag, instance, known, of_a_dict, text, whole
+from wafer._arguments import flag, instance, known, of_a_dict, text, whole_or_none
 from wafer._errors import ConfigError
 from wafer._wafer import Cancel
 from wafer.device import Device, assignments, nested
@@ -352,10 +352,9 @@ def run(
     note = made._inner.unusual_end()
     if note is not None:
         warnings.warn(note, stacklevel=2)
-    keys = configured(policy)
+    called, keys = methods(policy), configured(policy)
     if keys:
         made = Experiment._of(made._inner.on(made.device.replace(**keys)._inner))
-    called = methods(policy)
     if progress is True:
         bar = Bar(made.name)
         try:
@@ -382,8 +381,8 @@ def _checked(settings: Mapping[str, Any]) -> _wafer._Settings:
     pace_from = settings.get("pace_from")
     return {
         "volume": volume,
-        "seed": whole("seed", settings.get("seed")),
-        "samples": whole("samples", settings.get("samples")),
+        "seed": whole_or_none("seed", settings.get("seed")),
+        "samples": whole_or_none("samples", settings.get("samples")),
         "pace": text("pace", pace),
         "pace_from": None if pace_from is None else os.fspath(pace_from),
         "precondition": text("precondition", settings.get("precondition")),

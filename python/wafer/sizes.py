@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from wafer import _wafer
+from wafer._arguments import MOST, number
+from wafer._errors import ConfigError
 
-__all__ = ["parse_size"]
+__all__ = ["parse_size", "size_text"]
 
 
 def parse_size(size: str | int, name: str = "size") -> int:
@@ -13,6 +15,17 @@ def parse_size(size: str | int, name: str = "size") -> int:
     Raises
     ------
     ConfigError
-        The text is not a size; the message begins with ``name``.
+        It is not a size; the message begins with ``name``.
     """
-    return _wafer.parse_size(size, name) if isinstance(size, str) else int(size)
+    if isinstance(size, str):
+        return _wafer.parse_size(size, name)
+    if not 0 <= number(name, size) <= MOST:
+        raise ConfigError(f"{name}: expected bytes from 0, not {size!r}")
+    return int(size)
+
+
+def size_text(size: int) -> str:
+    """Returns bytes in the unit that fits them: ``"1.5 GiB"``."""
+    units = ("B", "KiB", "MiB", "GiB", "TiB")
+    power = min(max(size.bit_length() - 1, 0) // 10, len(units) - 1)
+    return f"{size / 2 ** (10 * power):.4g} {units[power]}"

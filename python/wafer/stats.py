@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy.typing as npt
 
 from wafer import _wafer
+from wafer._arguments import names, several, whole
 from wafer._errors import ConfigError
 
 if TYPE_CHECKING:
@@ -43,8 +44,10 @@ class Mean:
         return self.value + self.half
 
     def __str__(self) -> str:
-        if math.isnan(self.half):
+        if self.count == 1:
             return f"{self.value:.4g} (one value)"
+        if not math.isfinite(self.half):
+            return f"{self.value:.4g} ± {self.half:.4g}"
         digits = 3 if self.half == 0 else max(0, min(6, 1 - math.floor(math.log10(self.half))))
         return f"{self.value:.{digits}f} ± {self.half:.{digits}f}"
 
@@ -66,13 +69,13 @@ class Change:
 
     @property
     def significant(self) -> bool:
-        """Whether the interval excludes "no change"."""
-        return not self.low <= 0 <= self.high
+        """Whether the interval excludes "no change"; never with one pair, which has none."""
+        return self.low > 0 or self.high < 0
 
     def __str__(self) -> str:
         verb = "less" if self.share < 0 else "more"
         what = {"media_bytes": "to media"}.get(self.what, self.what)
-        spread = "one pair" if math.isnan(self.half) else f"± {100 * self.half:.2g} %"
+        spread = "one pair" if self.count == 1 else f"± {100 * self.half:.2g} %"
         return f"B writes {100 * abs(self.share):.3g} % {spread} {verb} {what} than A"
 
 
@@ -97,7 +100,7 @@ def student(freedom: int, confidence: float = 0.95) -> float:
     Raises
     ------
     ConfigError
-        Another confidence.
+        Another confidence, or no whole number of degrees from 1.
 
     Examples
     --------
@@ -105,7 +108,7 @@ def student(freedom: int, confidence: float = 0.95) -> float:
     >>> round(wafer.stats.student(4), 3)
     2.776
     """
-    return _wafer.student(freedom, confidence)
+    return _wafer.student(whole("freedom", freedom, 1), confidence)
 
 
 def mean(values: Sequence[float] | npt.NDArray[Any]) -> Mean:
@@ -138,8 +141,8 @@ def mean(values: Sequence[float] | npt.NDArray[Any]) -> Mean:
 
 
 def compare(
-    a: Sequence[Result] | Mapping[int, float],
-    b: Sequence[Result] | Mapping[int, float],
+    a: Result | Sequence[Result] | Mapping[int, float],
+    b: Result | Sequence[Result] | Mapping[int, float],
     value: str = "media_bytes",
 ) -> Change:
     """Compares B with A, seed by seed: "B writes 23 % ± 2 % less to media than A".
@@ -161,7 +164,7 @@ def compare(
     Raises
     ------
     ConfigError
-        There is no common seed, or a value is not positive.
+        There is no common seed, a value is not positive, or the summary has no such column of numbers.
 
     Examples
     --------
@@ -169,24 +172,38 @@ def compare(
     >>> round(wafer.stats.compare({1: 10.0, 2: 11.0}, {1: 8.0, 2: 8.8}, "waf").share, 3)
     -0.2
     """
-    first, second = _by_seed(a, value), _by_seed(b, value)
+    first, second = _by_seed("a", a, value), _by_seed("b", b, value)
     seeds = sorted(first.keys() & second.keys())
     change = _wafer.change([(first[seed], second[seed]) for seed in seeds])
     return Change(*change, len(seeds), value)
 
 
-def _by_seed(runs: Sequence[Result] | Mapping[int, float], value: str) -> dict[int, float]:
+def _by_seed(
+    name: str, runs: Result | Sequence[Result] | Mapping[int, float], value: str
+) -> dict[int, float]:
+    # Results import the package's other modules, so the class cannot be imported above.
+    from wafer.result import Result
+
     if isinstance(runs, Mapping):
         return {int(seed): float(number) for seed, number in runs.items()}
     found: dict[int, float] = {}
-    for result in runs:
+    for result in several(name, runs, Result):
         if result.seed in found:
             raise ConfigError(f"compare: seed {result.seed} twice")
-        found[result.seed] = float(result.summary[value])
+        found[result.seed] = _number(result.summary, value)
     return found
 
 
-def summarise(rows: Sequence[Mapping[str, Any]], value: str, by: Sequence[str]) -> list[Summary]:
+def _number(row: Mapping[str, Any], column: str) -> float:
+    if column not in row:
+        raise ConfigError(f"{column}: no such column; there are {', '.join(map(str, row))}")
+    try:
+        return float(row[column])
+    except (TypeError, ValueError):
+        raise ConfigError(f"{column}: expected a column of numbers, not {row[column]!r:.60}") from None
+
+
+def summarise(rows: Sequence[Mapping[str, Any]], value: str, by: str | Sequence[str]) -> list[Summary]:
     """Returns the mean of a column for each combination of the columns ``by``, in order of first use.
 
     Parameters
@@ -196,7 +213,12 @@ def summarise(rows: Sequence[Mapping[str, Any]], value: str, by: Sequence[str]) 
     value
         Column of numbers.
     by
-        Columns whose combinations get a mean each.
+        A column, or columns, whose combinations get a mean each; with none there is one mean of all rows.
+
+    Raises
+    ------
+    ConfigError
+        No row has a column of ``by``, a row has no ``value``, or it is no number.
 
     Examples
     --------
@@ -205,10 +227,14 @@ def summarise(rows: Sequence[Mapping[str, Any]], value: str, by: Sequence[str]) 
     >>> wafer.stats.summarise(rows, "waf", ["op"])[0].mean.count
     2
     """
+    by = names("by", by)
+    missing = [name for name in by if rows and not any(name in row for row in rows)]
+    if missing:
+        raise ConfigError(f"by: no row has {', '.join(missing)}")
     groups: dict[tuple[Any, ...], list[float]] = {}
     for row in rows:
         key = tuple(_hashable(row.get(name)) for name in by)
-        groups.setdefault(key, []).append(float(row[value]))
+        groups.setdefault(key, []).append(_number(row, value))
     return [Summary(dict(zip(by, key)), mean(numbers)) for key, numbers in groups.items()]
 
 

@@ -285,8 +285,9 @@ class Handles(Mapping[int | str, Handle]):
         self._handles = handles
 
     def __getitem__(self, key: int | str) -> Handle:
+        text = str(key)
         try:
-            return self._handles[int(key) if str(key).isdigit() else key]
+            return self._handles[int(text) if text.isascii() and text.isdecimal() else key]
         except KeyError:
             known = ", ".join(map(str, self._handles))
             raise KeyError(f"handle {key} was not written; handles with writes: {known}") from None

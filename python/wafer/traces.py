@@ -21,7 +21,7 @@ WRITE, DEALLOCATE, READ, FLUSH = 0, 1, 2, 3
 NO_PLACEMENT = 0xFFFF
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Requests:
     """A chunk of consecutive requests of a trace; every array has one entry a request.
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wafer import _toml, _wafer, traces
-from wafer._arguments import file, instance, of_a_dict, several
+from wafer._arguments import file, instance, of_a_dict, several, whole
 from wafer._errors import ConfigError, WorkloadError
 from wafer.traces import DEALLOCATE, NO_PLACEMENT, READ, WRITE
 
@@ -327,6 +327,8 @@ class Commands(Workload):
     ------
     WorkloadError
         Arrays of different lengths, or values out of range.
+    ConfigError
+        ``unit`` is no whole number.
 
     Examples
     --------
@@ -412,15 +414,19 @@ def commands(
 def _batch(batch: Batch, unit: int) -> _Columns:
     if isinstance(batch, Commands):
         return batch._columns
-    if isinstance(batch, Mapping):
-        return _columns(**{"unit": unit, **batch})
     if isinstance(batch, tuple):
         if len(batch) > len(_Columns._fields):
             raise WorkloadError(
                 f"commands: expected at most {', '.join(_Columns._fields)}, found {len(batch)} columns"
             )
-        return _columns(**dict(zip(_Columns._fields, batch)), unit=unit)
-    return _columns(batch, unit=unit)
+        batch = dict(zip(_Columns._fields, batch))
+    elif not isinstance(batch, Mapping):
+        batch = {"lba": batch}
+    names = [*_Columns._fields, "unit"]
+    if "lba" not in batch or not batch.keys() <= set(names):
+        found = ", ".join(map(str, batch)) or "nothing"
+        raise WorkloadError(f"commands: expected lba, and at most {', '.join(names[1:])}; found {found}")
+    return _columns(**{"unit": unit, **batch})
 
 
 def _columns(
@@ -431,7 +437,8 @@ def _columns(
     namespace: Integers = 0,
     unit: int = 4096,
 ) -> _Columns:
-    if unit <= 0 or unit % 512 != 0:
+    unit = whole("unit", unit)
+    if unit == 0 or unit % 512 != 0:
         raise WorkloadError(f"unit: {unit} is not a positive multiple of 512 bytes")
     blocks = unit // 512
     count = np.size(lba)

@@ -27,12 +27,12 @@ pub(crate) fn volume_bytes(py: Python<'_>, volume: &str, capacity: u64) -> PyRes
 
 /// Returns the two-sided quantile of Student's t; NaN without a degree of freedom.
 #[pyfunction]
-pub(crate) fn student(py: Python<'_>, freedom: i64, confidence: f64) -> PyResult<f64> {
+pub(crate) fn student(py: Python<'_>, freedom: u64, confidence: f64) -> PyResult<f64> {
     if !(confidence > 0.0 && confidence < 1.0) {
         let reason = format!("confidence: {confidence} is not between 0 and 1");
         return Err(raise(py, "ConfigError", &reason));
     }
-    Ok(statistics::student(usize::try_from(freedom).unwrap_or(0), confidence))
+    Ok(statistics::student(usize::try_from(freedom).unwrap_or(usize::MAX), confidence))
 }
 
 /// Returns the mean and half the width of its interval, NaN for a single value; none without values.

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from wafer._arguments import read_text
 from wafer._errors import ConfigError
 
 __all__ = ["Curve", "read_curve"]
@@ -23,7 +24,7 @@ _MEDIA = ("media_bytes", "mbmw")
 _TEXT = re.compile(r"\((HBMW|MBMW)\)\s*:\s*([0-9][0-9_,]*|0x[0-9a-fA-F]+)\b")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Curve:
     """Cumulative host and media bytes of a drive, relative to the first sample.
 
@@ -81,12 +82,7 @@ def read_curve(path: str | os.PathLike[str], capacity: int | None = None) -> Cur
         the file and the line.
     """
     file = Path(path)
-    try:
-        text = file.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise ConfigError(f"{file}: no such file") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{file}: cannot be read: {error}") from None
+    text = read_text(file, "utf-8-sig")
     samples = _json(text) or _nvme_text(text) or _csv(file, text, capacity)
     return _curve(file, samples)
 

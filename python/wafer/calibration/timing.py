@@ -165,9 +165,9 @@ def calibrate_timing(
             start,
             table,
             files,
-            whole("hold_out", hold_out) or 0,
+            whole("hold_out", hold_out),
             other,
-            whole("seed", seed) or 0,
+            whole("seed", seed),
             None if report is None else lambda done, total: report("fitting", done, total),
             cancel,
         )

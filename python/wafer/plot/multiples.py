@@ -63,7 +63,7 @@ def plot_multiples(
         labels = _wafer.labels([run.to_json() for run in results])
     if len(labels) != len(results):
         raise ConfigError(f"labels: {len(labels)} for {len(results)} results")
-    columns = min(whole("columns", columns, least=1) or 3, len(results))
+    columns = min(whole("columns", columns, least=1), len(results))
     rows = math.ceil(len(results) / columns)
     _, panels = grid_of_axes(columns, rows)
     for unused in panels[len(results) :]:

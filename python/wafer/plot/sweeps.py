@@ -230,9 +230,15 @@ def plot_crossover(
 
     Examples
     --------
+    >>> import tempfile, wafer
+    >>> job = "[w]\\nrw=randwrite\\nbs=4k\\nsize=100%\\ntime_based=1\\nruntime=1d\\n"
+    >>> small = {"profile": "warp", "capacity": "64MiB", "reclaim_unit": {"size": "1MiB"}}
+    >>> spec = {"device": small, "workload": {"fio_text": job}, "volume": "2x"}
+    >>> spec["grid"] = {"overprovisioning": [0.5, 0.6], "gc_policy": ["greedy", "fifo"]}
+    >>> sweep = wafer.sweep(spec, out=tempfile.mkdtemp())
     >>> from wafer import plot
-    >>> asked = ("overprovisioning", "isolation", "initially", "persistently")
-    >>> ax = plot.crossover(sweep, *asked)  # doctest: +SKIP
+    >>> plot.crossover(sweep, "overprovisioning", "gc_policy", "greedy", "fifo").get_xlabel()
+    'overprovisioning'
     """
     ax = axes(ax)
     for number, found in enumerate(crossover(sweep, x, choice, a, b, group)):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wafer import _html
-from wafer._arguments import whole
+from wafer._arguments import names, whole_or_none
 from wafer._colours import COLOURS
 from wafer._errors import ConfigError, RunError
 from wafer._extras import need
@@ -148,20 +148,22 @@ class Sweep:
         value
             Column of the rows.
         by
-            A key, or keys whose combinations get a mean each. Default: all but the seed.
+            A key, or keys whose combinations get a mean each; with none there is one mean of all points.
+            Default: all but the seed.
 
         Raises
         ------
         ConfigError
-            No single key has a name, or there is no such column.
+            No single key has a name, or there is no such column of numbers.
         """
-        names = [by] if isinstance(by, str) else by
-        keys = [self.key(name) for name in names] if names else [key for key in self.keys if key != "seed"]
+        if by is None:
+            keys = [key for key in self.keys if key != "seed"]
+        else:
+            keys = [self.key(name) for name in names("by", by)]
         rows = [row for row in self.rows if row["status"] == "done"]
-        if rows and value not in rows[0]:
-            raise ConfigError(f"{value}: no column of the rows")
         if set(self.keys) - {*keys, "seed"}:
-            each = summarise(rows, value=value, by=[*keys, "seed"])
+            seed = [key for key in self.keys if key == "seed"]
+            each = summarise(rows, value=value, by=[*keys, *seed])
             rows = [{**one.values, value: one.mean.value} for one in each]
         return summarise(rows, value=value, by=keys)
 
@@ -298,7 +300,7 @@ def sweep(
         point; ``"keep"`` goes on whatever fails.
     records
         ``"brief"`` keeps totals, provenance and a thinned timeline of each point, less than 5 kB;
-        ``"whole"`` what :func:`wafer.run` returns, ten times as much.
+        ``"whole"`` what :func:`wafer.run` returns, ten times as much, in a folder that holds no brief ones.
 
         A point that fails is kept with its error, and the sweep continues. Ctrl-C stops the current runs and
         keeps the finished ones.
@@ -313,7 +315,7 @@ def sweep(
     ConfigError
         The sweep is invalid; raised before anything runs.
     RunError
-        The first points, or all, failed, with ``on_error="raise"``.
+        The first points, or all, failed, with ``on_error="raise"``; or the engine lost its cluster.
 
     Examples
     --------
@@ -332,13 +334,15 @@ def sweep(
         raise ConfigError(f'records: expected "brief" or "whole", not {records!r}')
     if engine not in engine_names():
         raise ConfigError(f"engine: {engine!r} is not one of {', '.join(engine_names())}")
-    workers, memory = whole("workers", workers, 1), whole("memory", memory, 1)
+    workers, memory = whole_or_none("workers", workers, 1), whole_or_none("memory", memory, 1)
     if engine == "local" and cluster is not None:
         raise ConfigError('cluster: engine="local" has none')
     spec = read_spec(grid)
     points = spec.points()
     store = Store(Path("sweeps") / spec.name if out is None else Path(out), points)
     store.write_catalogue()
+    if records == "whole" and store.brief:
+        raise ConfigError(f'records: {store.folder} holds brief records; "whole" ones need another folder')
     left = [point for point in points if not store.is_done(point, retry_failures)]
     bar = Bar(spec.name, unit="runs") if progress else None
     ended = 0

@@ -74,6 +74,16 @@ class DaskEngine:
 
     def gather(self, timeout: float) -> list[tuple[Point, Outcome]]:
         """Places waiting points on workers and returns those that have ended."""
+        try:
+            return self._gather(timeout)
+        except Exception as error:
+            # Of a cluster that was closed or restarted Dask raises errors of many kinds.
+            first = (str(error).strip().splitlines() or [""])[0]
+            raise RunError(
+                f"engine 'dask': lost its cluster: {type(error).__name__}: {first}; the sweep can be resumed"
+            ) from error
+
+    def _gather(self, timeout: float) -> list[tuple[Point, Outcome]]:
         self._refresh()
         self._place()
         if self._running and not self._ended:
@@ -87,8 +97,8 @@ class DaskEngine:
 
     def cancel(self) -> None:
         """Stops all runs, and the cluster if it was started here."""
-        self._client.cancel(list(self._running))
-        self._opened.close()
+        with self._opened:
+            self._client.cancel(list(self._running))
 
     def _refresh(self) -> None:
         """Updates the workers, and requeues the points of lost ones."""

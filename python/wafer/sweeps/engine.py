@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from typing import Any, Protocol
 
-from wafer._errors import ConfigError, RunError
+from wafer._errors import ConfigError, RunError, WaferError
+from wafer.sizes import size_text
 from wafer.sweeps.points import Point
 from wafer.sweeps.task import Outcome, prepare
 
@@ -134,7 +136,9 @@ def make_engine(name: str, settings: EngineSettings) -> Engine:
         raise ConfigError(f"engine: {name!r} is not one of {', '.join(engine_names())}")
     try:
         engine: Engine = make(settings)
-    except OSError as error:
+    except WaferError:
+        raise
+    except (OSError, ValueError) as error:
         raise RunError(f"engine {name!r}: {error}") from error
     return engine
 
@@ -160,8 +164,12 @@ def run_points(engine: Engine, points: Iterable[Point], done: Callable[[Point, O
             for point, outcome in engine.gather(WAIT):
                 left -= 1
                 done(point, outcome)
-    finally:
-        engine.cancel()
+    except BaseException:
+        # An engine that lost its cluster may fail again here, which must not hide why.
+        with suppress(Exception):
+            engine.cancel()
+        raise
+    engine.cancel()
 
 
 def needed_memory(point: Point, folder: str) -> int | Outcome:
@@ -190,6 +198,5 @@ def too_large(needed: int, available: int, of: str) -> Outcome:
     of
         Whose they are.
     """
-    gib = [amount / 2**30 for amount in (needed, available)]
-    message = f"needs {gib[0]:.1f} GiB of memory, but {of} {gib[1]:.1f} GiB"
+    message = f"needs {size_text(needed)} of memory, but {of} {size_text(available)}"
     return Outcome(None, "NotEnoughMemory", message)

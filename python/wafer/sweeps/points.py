@@ -8,7 +8,7 @@ import itertools
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from wafer import _toml
+from wafer._arguments import flag, number, read_text, whole
 from wafer._errors import ConfigError
 from wafer.device import dotted, nested, profiles
 
@@ -25,6 +26,8 @@ __all__ = ["Point", "Spec", "read_spec"]
 _OWN = ("name", "points", "grid", "random", "latin", "seeds", "compare", "validate")
 # Tables of an experiment whose keys a sweep may name with a prefix.
 _TABLES = ("device", "workload")
+# Keys of a range of values to draw from.
+_RANGE = ("low", "high", "log", "integer")
 # Prefix of labels, which are only columns of the catalogue.
 _LABEL = "label."
 
@@ -102,15 +105,12 @@ def read_spec(source: str | os.PathLike[str] | Mapping[str, Any], folder: Path |
     else:
         path = Path(source)
         place, name, where = str(path), path.stem, path.parent
-        try:
-            given = _toml.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            raise ConfigError(f"{path}: no such file") from None
-        except ValueError as error:
-            raise ConfigError(f"{path}: {error}") from None
-    base = {key: value for key, value in given.items() if key not in _OWN and value is not None}
+        given = _loads(path)
+    kept = {key: value for key, value in given.items() if key not in _OWN and value is not None}
+    base = {key: _plain(f"{place}: {key}", value) for key, value in kept.items()}
     if isinstance(base.get("device"), Mapping):
         base["device"] = nested(base["device"])
+    first = whole(f"{place}: seed", base.get("seed", 1))
     axes: list[list[dict[str, Any]]] = []
     if "points" in given:
         axes.append(_points(place, given["points"], base))
@@ -119,15 +119,13 @@ def read_spec(source: str | os.PathLike[str] | Mapping[str, Any], folder: Path |
         values = values.tolist() if hasattr(values, "tolist") else values
         if not isinstance(values, (list, tuple, range)) or not values:
             raise ConfigError(f"{place}: grid.{key}: expected a list of at least one value")
-        axes.append([{_key(key, base): _plain(value)} for value in values])
+        axes.append([_values(f"{place}: grid", {key: value}, base) for value in values])
     for kind in ("random", "latin"):
         table = _table(place, given, kind)
         if table:
             axes.append(_drawn(place, kind, table, base))
     if "seeds" in given:
-        first, count = int(given.get("seed", 1)), given["seeds"]
-        if not isinstance(count, int) or count < 1:
-            raise ConfigError(f"{place}: seeds: expected a number from 1")
+        count = whole(f"{place}: seeds", given["seeds"], 1)
         axes.append([{"seed": first + more} for more in range(count)])
     if not axes:
         raise ConfigError(f"{place}: nothing to vary; give points, grid, random, latin or seeds")
@@ -136,6 +134,14 @@ def read_spec(source: str | os.PathLike[str] | Mapping[str, Any], folder: Path |
     if twice:
         raise ConfigError(f"{place}: {', '.join(sorted(twice))}: varied twice")
     return Spec(name, base, axes, where.resolve())
+
+
+def _loads(path: Path) -> dict[str, Any]:
+    text = read_text(path)
+    try:
+        return _toml.loads(text)
+    except ValueError as error:
+        raise ConfigError(f"{path}: {error}") from None
 
 
 def _table(place: str, given: Mapping[str, Any], key: str) -> dict[str, Any]:
@@ -160,7 +166,12 @@ def _points(place: str, given: Any, base: Mapping[str, Any]) -> list[dict[str, A
     """Returns the listed points; keys that a point omits keep the value of the experiment."""
     if not isinstance(given, (list, tuple)) or not given or not all(isinstance(p, Mapping) for p in given):
         raise ConfigError(f"{place}: points: expected a list of tables")
-    return [{_key(key, base): _plain(value) for key, value in _flattened(p).items()} for p in given]
+    return [_values(f"{place}: points", _flattened(point), base) for point in given]
+
+
+def _values(place: str, given: Mapping[str, Any], base: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns what a point varies: full keys, and values that JSON and TOML can represent."""
+    return {_key(key, base): _plain(f"{place}.{key}", value) for key, value in given.items()}
 
 
 def _key(key: str, base: Mapping[str, Any]) -> str:
@@ -175,62 +186,70 @@ def _key(key: str, base: Mapping[str, Any]) -> str:
     return f"device.{dotted(key)}"
 
 
-def _plain(value: Any) -> Any:
+def _plain(name: str, value: Any) -> Any:
     """Returns a value that JSON and TOML can represent."""
-    if hasattr(value, "item"):
-        return value.item()
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    return os.fspath(value) if isinstance(value, os.PathLike) else value
+    try:
+        return None if value is None else _toml.plain(value)
+    except TypeError as error:
+        raise ConfigError(f"{name}: {error}; a sweep takes plain values, tables and paths of files") from None
 
 
 def _drawn(place: str, kind: str, table: dict[str, Any], base: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Returns the points of a table ``random`` or ``latin``."""
-    samples, seed = table.pop("samples", None), table.pop("seed", 1)
-    if not isinstance(samples, int) or samples < 1:
-        raise ConfigError(f"{place}: {kind}.samples: expected a number from 1")
+    samples = whole(f"{place}: {kind}.samples", table.pop("samples", None), 1)
+    rng = np.random.default_rng(whole(f"{place}: {kind}.seed", table.pop("seed", 1)))
     if not table:
         raise ConfigError(f"{place}: {kind}: no keys to vary")
-    ranges = {_key(key, base): value for key, value in table.items()}
-    rng = np.random.default_rng(int(seed))
+    scales = {_key(key, base): _scale(f"{place}: {kind}.{key}", what) for key, what in table.items()}
     if kind == "random":
-        return _scaled(place, kind, ranges, rng.random((samples, len(ranges))))
-    # One sample in each of `samples` slices of every range, slices paired at random.
-    slices = np.stack([rng.permutation(samples) for _ in ranges], axis=1)
-    return _scaled(place, kind, ranges, (slices + rng.random(slices.shape)) / samples)
+        unit = rng.random((samples, len(scales)))
+    else:
+        # One sample in each of `samples` slices of every range, slices paired at random.
+        slices = np.stack([rng.permutation(samples) for _ in scales], axis=1)
+        unit = (slices + rng.random(slices.shape)) / samples
+    return [{key: scale(u) for (key, scale), u in zip(scales.items(), row)} for row in unit]
 
 
-def _scaled(
-    place: str, kind: str, ranges: dict[str, Any], unit: np.ndarray[Any, Any]
-) -> list[dict[str, Any]]:
-    def value(key: str, what: Any, u: float) -> Any:
-        if isinstance(what, (list, tuple)) and what:
-            return _plain(what[min(int(u * len(what)), len(what) - 1)])
-        if not isinstance(what, Mapping) or not {"low", "high"} <= what.keys():
-            raise ConfigError(f"{place}: {kind}.{key}: expected a list, or low and high")
-        low, high = float(what["low"]), float(what["high"])
-        if not low < high or (what.get("log") and low <= 0):
-            raise ConfigError(f"{place}: {kind}.{key}: low must be below high, and above 0 with log")
-        whole = bool(what.get("integer"))
-        if whole and math.ceil(low) > math.floor(high):
-            raise ConfigError(f"{place}: {kind}.{key}: no whole number lies between low and high")
-        # Each whole number stands for an interval of length 1, the ends too.
-        end = math.floor(high) + 1 if whole else high
-        start = math.ceil(low) if whole else low
-        number = start * (end / start) ** u if what.get("log") else start + (end - start) * u
+def _scale(name: str, given: Any) -> Callable[[float], Any]:
+    """Returns what turns numbers from 0 to 1 into values of a list or a range."""
+    what = _plain(name, given)
+    if isinstance(what, list) and what:
+        return lambda u: what[min(int(u * len(what)), len(what) - 1)]
+    if not isinstance(what, Mapping) or not {"low", "high"} <= what.keys():
+        raise ConfigError(f"{name}: expected a list, or low and high")
+    for key in what.keys() - set(_RANGE):
+        raise ConfigError(f"{name}: no key `{key}` of a range; there are {', '.join(_RANGE)}")
+    low, high = (number(f"{name}.{key}", what[key]) for key in ("low", "high"))
+    log, integer = (flag(f"{name}.{key}", what.get(key)) for key in ("log", "integer"))
+    if not low < high or (log and low <= 0):
+        raise ConfigError(f"{name}: low must be below high, and above 0 with log")
+    if integer and math.ceil(low) > math.floor(high):
+        raise ConfigError(f"{name}: no whole number lies between low and high")
+    # Each whole number stands for an interval of length 1, the ends too.
+    end = math.floor(high) + 1 if integer else high
+    start = math.ceil(low) if integer else low
+
+    def scale(u: float) -> float:
+        """Returns the value at a share of the range."""
+        value = start * (end / start) ** u if log else start + (end - start) * u
         # Six digits are more than any parameter needs, and print.
-        return min(math.floor(number), end - 1) if whole else float(f"{number:.6g}")
+        return min(math.floor(value), end - 1) if integer else float(f"{value:.6g}")
 
-    return [{key: value(key, what, u) for (key, what), u in zip(ranges.items(), row)} for row in unit]
+    return scale
 
 
 def _resolve(base: Mapping[str, Any], values: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """Returns the experiment of a point, with the text of its job and device files."""
     made: dict[str, Any] = copy.deepcopy({k: v for k, v in base.items() if k != "description"})
-    device = values.get("device", made.get("device"))
-    made["device"] = {"profile": device} if isinstance(device, str) else dict(device or {})
-    if "workload" in values:
-        made["workload"] = dict(values["workload"])
+    # Copies, as points share the values that are tables.
+    device, workload = (copy.deepcopy(values.get(table, made.get(table, {}))) for table in _TABLES)
+    if not isinstance(device, (str, Mapping)):
+        raise ConfigError(f"device: expected a name or a table, not {device!r:.60}")
+    if not isinstance(workload, Mapping):
+        raise ConfigError(f"workload: expected a table, not {workload!r:.60}")
+    made["device"] = {"profile": device} if isinstance(device, str) else dict(device)
+    if workload:
+        made["workload"] = dict(workload)
     for key, value in values.items():
         table, _, rest = key.partition(".")
         if key in _TABLES or key.startswith(_LABEL):
@@ -246,15 +265,12 @@ def _resolve(base: Mapping[str, Any], values: Mapping[str, Any], folder: Path) -
         else:
             target[key] = value
     _inline_device(made["device"], folder)
-    workload = made.get("workload")
-    if isinstance(workload, dict) and "fio" in workload:
+    workload = made.get("workload", {})
+    if "fio" in workload:
         path = folder / workload.pop("fio")
         # The record's name, and that of the job in messages.
         made.setdefault("name", path.stem)
-        try:
-            workload["fio_text"] = path.read_text(encoding="utf-8")
-        except OSError as error:
-            raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
+        workload["fio_text"] = read_text(path)
     return made
 
 
@@ -275,7 +291,7 @@ def _inline_device(device: dict[str, Any], folder: Path) -> None:
     if not path.exists():
         return  # The run says what is wrong with the name.
     del device["profile"]
-    lower = _toml.loads(path.read_text(encoding="utf-8"))
+    lower = _loads(path)
     if "overprovisioning" in device:
         lower.get("reclaim_unit", {}).pop("count", None)
     elif "count" in device.get("reclaim_unit", {}):

@@ -56,10 +56,12 @@ class RayEngine:
 
     def cancel(self) -> None:
         """Stops all runs, and Ray if it was started here."""
+        if self._own:
+            # Ends the tasks, too. Cancelled just before, they can make Ray abort the process.
+            self._ray.shutdown()
+            return
         for task in self._running:
             self._ray.cancel(task, force=True)
-        if self._own:
-            self._ray.shutdown()
 
     def _start(self) -> list[tuple[Point, Outcome]]:
         """Submits points and returns those that cannot run."""

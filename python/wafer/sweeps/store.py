@@ -39,6 +39,8 @@ class Store:
         self.keys = walk(points)
         # Rows of the points whose files have been read or written.
         self._rows: dict[str, dict[str, Any]] = {}
+        #: Whether a record that was read or written is brief.
+        self.brief = False
         try:
             for name in ("records", "failures"):
                 (folder / name).mkdir(parents=True, exist_ok=True)
@@ -87,6 +89,8 @@ class Store:
         return None
 
     def _of_record(self, point: Point, record: dict[str, Any]) -> dict[str, Any]:
+        # Readers of brief records compute the findings.
+        self.brief = self.brief or "findings" not in record
         row = self._blank(point, "done")
         row.update({key: record["summary"][key] for key in _COLUMNS})
         row["digest"] = record["digest"]
