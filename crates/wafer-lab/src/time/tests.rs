@@ -11,7 +11,9 @@ use crate::drive::Watch;
 use crate::{Control, Experiment, FioSource, Options, Workload};
 use wafer_config::device_from_text;
 
+mod directions;
 mod spans;
+mod traces;
 
 const DEVICE: &str = r#"
 capacity = "64MiB"
@@ -262,117 +264,6 @@ fn options_that_need_a_clock_are_named_without_one() {
         "job `b`: io_submit_mode",
     ];
     assert_eq!(told, expected);
-}
-
-/// By its times a trace decides how fast it is; with a depth the drive does.
-#[test]
-fn a_trace_goes_by_time_or_by_depth() {
-    let folder = tempfile::tempdir().unwrap();
-    // 400 reads of all dies, a second apart.
-    let rows: String = (0..400)
-        .map(|i| format!("1,R,{},4096,{}\n", (i * 37 % 400) * 65536, i * 1_000_000))
-        .collect();
-    std::fs::write(folder.path().join("reads.csv"), rows).unwrap();
-    let run = |traces: &str| {
-        let device = device_from_text("small.toml", DEVICE, &[]).unwrap();
-        let workload =
-            Workload::from_text("t.toml", &format!("[workload]\n{traces}"), folder.path())?;
-        let options = Options { timed: true, ..filled() };
-        crate::run(&Experiment::of(device, workload, &options), Control::unattended())
-    };
-    let one = |options: &str| {
-        let time = run(&format!("trace = \"reads.csv\"\nformat = \"alibaba\"\n{options}"));
-        let time = time.unwrap().time.unwrap();
-        let read = time.read.unwrap();
-        assert_eq!(read.count, 400);
-        (time.seconds, read.mean_us)
-    };
-    let (by_time, alone) = one("");
-    assert!((by_time - 399.0).abs() < 0.1 && alone < 90.0, "{by_time} {alone}");
-    let fast = one("speed = 10.0\n").0;
-    assert!((fast - 39.9).abs() < 0.1, "{fast}");
-    // One after the other, and four dies side by side.
-    let (one_by_one, latency) = one("queue_depth = 1\n");
-    assert!((one_by_one * 1e6 / (400.0 * latency) - 1.0).abs() < 0.01, "{one_by_one} {latency}");
-    let (eight, latency) = one("queue_depth = 8\n");
-    assert!(eight < 0.45 * one_by_one && latency > alone, "{eight} {latency}");
-    // Several traces have as many in flight as all together.
-    let each = |options: &str| format!("{{ file = \"reads.csv\", format = \"alibaba\"{options} }}");
-    let both = format!("traces = [{0}, {0}]\n", each(", queue_depth = 4"));
-    let both = run(&both).unwrap().time.unwrap();
-    assert!((both.seconds / (2.0 * eight) - 1.0).abs() < 0.1, "{} {eight}", both.seconds);
-    let mixed = format!("traces = [{}, {}]\n", each(", queue_depth = 4"), each(""));
-    let said = run(&mixed).map(|_| ()).unwrap_err().to_string();
-    assert!(said.contains("traces[1]") && said.contains("to all traces or to none"), "{said}");
-    let said = run("trace = \"reads.csv\"\nqueue_depth = 0\n").map(|_| ()).unwrap_err().to_string();
-    assert!(said.contains("queue_depth") && said.contains("65536"), "{said}");
-}
-
-#[test]
-fn nothing_comes_after_the_end_of_time() {
-    let folder = tempfile::tempdir().unwrap();
-    let rows = "1,W,0,4096,9900\n1,W,4096,4096,18446744073709551\n";
-    std::fs::write(folder.path().join("late.csv"), rows).unwrap();
-    let table = "[workload]\ntrace = \"late.csv\"\nformat = \"alibaba\"\n";
-    let workload = Workload::from_text("t.toml", table, folder.path()).unwrap();
-    let device = device_from_text("small.toml", DEVICE, &[]).unwrap();
-    let volume = Some("64KiB".parse().unwrap());
-    let options = Options { timed: true, volume, ..Options::default() };
-    let outcome = crate::run(&Experiment::of(device, workload, &options), Control::unattended());
-    let said = outcome.map(|_| ()).unwrap_err().to_string();
-    assert!(said.contains("584 years"), "{said}");
-}
-
-#[test]
-fn trims_have_their_own_latency() {
-    let record =
-        run("[w]\nrw=randtrimwrite\nbs=4k\nsize=4m\n[r]\nrw=randread\nsize=1m\n", &filled());
-    let time = record.time.as_ref().unwrap();
-    let count = |all: &Option<Requests>| all.as_ref().map(|all| (all.count, all.bytes));
-    let job = &time.jobs["w"];
-    assert_eq!(count(&job.write), Some((1024, 4 << 20)));
-    assert_eq!(count(&job.trim), Some((1024, 4 << 20)));
-    assert_eq!((&job.read, &time.jobs["r"].trim), (&None, &None));
-    assert_eq!(count(&time.trim), count(&job.trim));
-    assert!(time.trim.as_ref().unwrap().mean_us > 0.0);
-    let fio = wafer_fio_json::fio_json(&record).unwrap();
-    let trims = fio["jobs"].as_array().unwrap().iter().map(|job| &job["trim"]["total_ios"]);
-    assert_eq!(trims.cloned().collect::<Vec<_>>(), [1024, 0]);
-}
-
-#[test]
-fn flushes_have_their_own_latency() {
-    let jobs = "[w]\nrw=randwrite\nbs=4k\nsize=4m\nfsync=16\n[r]\nrw=randread\nsize=1m\n";
-    let flush = |set: &[&str]| {
-        let set = set.iter().map(|set| set.parse().unwrap()).collect();
-        let record = run(jobs, &Options { set, ..Options::default() });
-        let time = record.time.as_ref().unwrap();
-        let flush = time.flush.clone().unwrap();
-        // 1,024 writes; none follows the last of them but its Flush.
-        assert_eq!((flush.count, flush.bytes), (64, 0));
-        assert_eq!(
-            (time.jobs["w"].flush.as_ref().unwrap().count, &time.jobs["r"].flush),
-            (64, &None)
-        );
-        let handles: u64 = time.handles.values().map(|writes| writes.count).sum();
-        assert_eq!(handles, 1024);
-        let fio = wafer_fio_json::fio_json(&record).unwrap();
-        let [w, r] = [0, 1].map(|job| &fio["jobs"][job]["sync"]);
-        assert_eq!(
-            (&w["total_ios"], &w["lat_ns"]["N"], &r["total_ios"]),
-            (&64.into(), &64.into(), &0.into())
-        );
-        // As in fio, the shares of latency classes are those of reads, writes and trims.
-        let classes = ["latency_ns", "latency_us", "latency_ms"];
-        let shares =
-            classes.iter().flat_map(|unit| fio["jobs"][0][unit].as_object().unwrap().values());
-        let all: f64 = shares.map(|share| share.as_f64().unwrap()).sum();
-        assert!((all - 100.0).abs() < 1e-9, "{all}");
-        flush.mean_us
-    };
-    // With power-loss protection a Flush takes the controller's time; without, it waits for a program, which a drive fills up.
-    let (protected, programmed) = (flush(&[]), flush(&["timing.buffer_protected=false"]));
-    assert!(protected < 10.0 && programmed > 700.0, "{protected} {programmed}");
 }
 
 #[test]

@@ -1,0 +1,55 @@
+//! Each direction has results of its own.
+
+use super::*;
+
+#[test]
+fn trims_have_their_own_latency() {
+    let record =
+        run("[w]\nrw=randtrimwrite\nbs=4k\nsize=4m\n[r]\nrw=randread\nsize=1m\n", &filled());
+    let time = record.time.as_ref().unwrap();
+    let count = |all: &Option<Requests>| all.as_ref().map(|all| (all.count, all.bytes));
+    let job = &time.jobs["w"];
+    assert_eq!(count(&job.write), Some((1024, 4 << 20)));
+    assert_eq!(count(&job.trim), Some((1024, 4 << 20)));
+    assert_eq!((&job.read, &time.jobs["r"].trim), (&None, &None));
+    assert_eq!(count(&time.trim), count(&job.trim));
+    assert!(time.trim.as_ref().unwrap().mean_us > 0.0);
+    let fio = wafer_fio_json::fio_json(&record).unwrap();
+    let trims = fio["jobs"].as_array().unwrap().iter().map(|job| &job["trim"]["total_ios"]);
+    assert_eq!(trims.cloned().collect::<Vec<_>>(), [1024, 0]);
+}
+
+#[test]
+fn flushes_have_their_own_latency() {
+    let jobs = "[w]\nrw=randwrite\nbs=4k\nsize=4m\nfsync=16\n[r]\nrw=randread\nsize=1m\n";
+    let flush = |set: &[&str]| {
+        let set = set.iter().map(|set| set.parse().unwrap()).collect();
+        let record = run(jobs, &Options { set, ..Options::default() });
+        let time = record.time.as_ref().unwrap();
+        let flush = time.flush.clone().unwrap();
+        // 1,024 writes; none follows the last of them but its Flush.
+        assert_eq!((flush.count, flush.bytes), (64, 0));
+        assert_eq!(
+            (time.jobs["w"].flush.as_ref().unwrap().count, &time.jobs["r"].flush),
+            (64, &None)
+        );
+        let handles: u64 = time.handles.values().map(|writes| writes.count).sum();
+        assert_eq!(handles, 1024);
+        let fio = wafer_fio_json::fio_json(&record).unwrap();
+        let [w, r] = [0, 1].map(|job| &fio["jobs"][job]["sync"]);
+        assert_eq!(
+            (&w["total_ios"], &w["lat_ns"]["N"], &r["total_ios"]),
+            (&64.into(), &64.into(), &0.into())
+        );
+        // As in fio, the shares of latency classes are those of reads, writes and trims.
+        let classes = ["latency_ns", "latency_us", "latency_ms"];
+        let shares =
+            classes.iter().flat_map(|unit| fio["jobs"][0][unit].as_object().unwrap().values());
+        let all: f64 = shares.map(|share| share.as_f64().unwrap()).sum();
+        assert!((all - 100.0).abs() < 1e-9, "{all}");
+        flush.mean_us
+    };
+    // With power-loss protection a Flush takes the controller's time; without, it waits for a program, which a drive fills up.
+    let (protected, programmed) = (flush(&[]), flush(&["timing.buffer_protected=false"]));
+    assert!(protected < 10.0 && programmed > 700.0, "{protected} {programmed}");
+}
