@@ -36,8 +36,8 @@ pub struct TraceOptions {
     /// Times go this many times faster, 0.000001 to 1000000. It decides how several traces mix. Default 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub speed: Option<f64>,
-    /// Commands in flight, 1 to 65536: with a clock they follow completions, and the order of the times only. Several traces
-    /// have it all, and as many in flight as their sum. Beside other tenants it is their weight.
+    /// Requests in flight, 1 to 65536. With a clock a request is then submitted when an earlier one completes, not at its
+    /// time. Give it to all of several traces: their sum is in flight. Beside other tenants it is the weight of the trace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue_depth: Option<u32>,
     /// Refuse a trace with damaged records instead of leaving them out.
@@ -60,12 +60,9 @@ impl TraceOptions {
         if to.0 <= from.0 {
             return Err(("to", format!("{to} is not later than `from` ({from})")));
         }
-        if let Some(speed) = self.speed.filter(|speed| !(1e-6..=1e6).contains(speed)) {
-            return Err(("speed", format!("{speed} is not between 0.000001 and 1000000")));
-        }
-        match self.queue_depth {
-            Some(depth) if !(1..=65536).contains(&depth) => {
-                Err(("queue_depth", format!("{depth} is not between 1 and 65536")))
+        match self.speed {
+            Some(speed) if !(1e-6..=1e6).contains(&speed) => {
+                Err(("speed", format!("{speed} is not between 0.000001 and 1000000")))
             }
             _ => Ok(()),
         }

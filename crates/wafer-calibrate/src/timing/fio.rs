@@ -195,7 +195,7 @@ fn row(path: &Path, output: Output) -> Result<Row, String> {
     let mut text = "[global]\nsize=100%\n".to_owned();
     let mut sections: Vec<(String, Options)> = Vec::new();
     let mut probes: [Option<(f64, String, Latency)>; 2] = [None, None];
-    let (mut writes_per_s, mut written) = (0.0, Written::default());
+    let mut written = Written::default();
     for job in &output.jobs {
         let name = &job.jobname;
         let mut options = output.global.clone();
@@ -232,7 +232,6 @@ fn row(path: &Path, output: Output) -> Result<Row, String> {
             ));
         }
         if job.write.iops > 0.0 {
-            writes_per_s += job.write.bw_bytes / 4096.0;
             written.commands += job.write.iops;
             written.bytes += job.write.bw_bytes;
         }
@@ -276,7 +275,7 @@ fn row(path: &Path, output: Output) -> Result<Row, String> {
     }
     Ok(Row {
         name: path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
-        writes_per_s,
+        writes_per_s: written.bytes / 4096.0,
         unpaced: is_unpaced(&text, written),
         jobs: text,
         probes: (reader, writer),

@@ -142,12 +142,13 @@ pub fn calibrate(task: &Task, watch: Watch<'_>) -> Result<Calibration, LabError>
         let reason = format!("{} of {} rows leaves none to fit", task.hold_out, all.len());
         return Err(LabError::argument("hold_out", reason));
     }
-    let saturation = Saturation::of(all, &before);
-    let fitted = kept(all, all.len() - task.hold_out, saturation);
+    let fitted = kept(all, all.len() - task.hold_out, Saturation::of(all, &before));
     let held: Vec<&Row> = (0..all.len()).filter(|i| !fitted.contains(i)).map(|i| &all[i]).collect();
     let fitted: Vec<&Row> = fitted.into_iter().map(|i| &all[i]).collect();
     let others = task.predict.iter().flat_map(|measured| &measured.rows);
     let predicted: Vec<&Row> = held.into_iter().chain(others).collect();
+    // Without a look at the rows that are held out.
+    let saturation = Saturation::of(fitted.iter().copied(), &before);
     let (saturated, open): (Vec<&Row>, Vec<&Row>) =
         fitted.iter().partition(|row| saturation.has_reached(row));
     let paced: Vec<&Row> = open.iter().copied().filter(|row| !row.unpaced).collect();

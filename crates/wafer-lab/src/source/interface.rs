@@ -117,6 +117,12 @@ pub struct Host {
     pub think_time_ns: u64,
 }
 
+/// Returns what is wrong with a `queue_depth`.
+pub(super) fn depth_fault(depth: Option<u32>) -> Option<(&'static str, &'static str)> {
+    let is_wrong = depth.is_some_and(|depth| !(1..=65536).contains(&depth));
+    is_wrong.then_some(("queue_depth", "expected a number from 1 to 65536"))
+}
+
 impl Built {
     /// Returns the commands in flight.
     pub(crate) fn queue_depth(&self) -> u32 {

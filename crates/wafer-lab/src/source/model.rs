@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use wafer_apps::model;
 use wafer_apps::model::{Extent, MODELS, Model, ModelInfo, Space};
 
-use super::interface::{Built, Host, Kind, Source, SourceTarget, Workload};
+use super::interface::{Built, Host, Kind, Source, SourceTarget, Workload, depth_fault};
 use crate::error::LabError;
 use crate::memory::refuse_if_short;
 use wafer_config::{Files, Layers, did_you_mean, schema as schemas};
@@ -40,9 +40,7 @@ struct HostFile {
 
 impl HostFile {
     fn check(&self) -> Result<(), (&'static str, &'static str)> {
-        if self.queue_depth.is_some_and(|depth| !(1..=65536).contains(&depth)) {
-            return Err(("queue_depth", "expected a number from 1 to 65536"));
-        }
+        depth_fault(self.queue_depth).map_or(Ok(()), Err)?;
         if self.think_time_us.is_some_and(|time| !(0.0..=1e9).contains(&time)) {
             return Err(("think_time_us", "expected a number from 0 to 1e9"));
         }

@@ -11,7 +11,7 @@ use wafer_interface::{
     StreamState, stream,
 };
 
-use super::interface::{Built, Host, Source, SourceTarget, TimedJob, Workload};
+use super::interface::{Built, Host, Source, SourceTarget, TimedJob, Workload, depth_fault};
 use crate::drive::Placements;
 use crate::error::LabError;
 use crate::seed;
@@ -332,8 +332,8 @@ fn entry(i: usize, table: Layers, workload: Workload) -> Result<Entry, LabError>
     if file.rate.is_some_and(|rate| !(rate > 0.0 && rate <= 1e9)) {
         return Err(table.error("rate", "expected a number above 0").into());
     }
-    if file.queue_depth.is_some_and(|depth| !(1..=65536).contains(&depth)) {
-        return Err(table.error("queue_depth", "expected a number from 1 to 65536").into());
+    if let Some((key, reason)) = depth_fault(file.queue_depth) {
+        return Err(table.error(key, reason).into());
     }
     let mut ranges = Vec::new();
     for (r, range) in file.ranges.iter().enumerate() {

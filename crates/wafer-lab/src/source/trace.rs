@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use wafer_trace::{Scan, Trace, TraceOptions, TraceStream, TraceTarget};
 
-use super::interface::{Built, Host, Kind, Source, SourceTarget, Workload};
+use super::interface::{Built, Host, Kind, Source, SourceTarget, Workload, depth_fault};
 use crate::error::LabError;
 use wafer_config::{Files, Layers, schema as schemas};
 
@@ -186,6 +186,9 @@ fn schema(generator: &mut SchemaGenerator) -> Vec<Schema> {
 fn options(table: &Layers) -> Result<TraceOptions, LabError> {
     let options: TraceOptions = table.read()?;
     options.check().map_err(|(key, reason)| table.error(key, &reason))?;
+    if let Some((key, reason)) = depth_fault(options.queue_depth) {
+        return Err(table.error(key, reason).into());
+    }
     Ok(options)
 }
 

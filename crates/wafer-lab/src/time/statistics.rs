@@ -83,7 +83,7 @@ pub(super) struct Statistics {
     /// Where each group is among them.
     places: HashMap<Group, usize, FxBuildHasher>,
     /// Those of the last read, write, trim and flush: of the next ones, too, nearly always.
-    last: [Option<(Group, usize)>; 4],
+    last: [Option<(Group, usize)>; Direction::ALL.len()],
     pub(super) series: Series,
     /// Whether the ramp of any job has ended.
     measures: bool,
@@ -104,7 +104,7 @@ impl Statistics {
             namespaces,
             groups: Vec::new(),
             places: HashMap::default(),
-            last: [None; 4],
+            last: [None; Direction::ALL.len()],
             series: Series::default(),
         }
     }

@@ -40,8 +40,8 @@ impl Media {
         }
     }
 
-    /// Programs what the cache has received; a program that is not full is filled up. The block that is full then is the last: the one
-    /// that comes next in the ring is erased.
+    /// Programs what the cache has received; a program that is not full is filled up. The block that is full then is
+    /// the last: the one that comes next in the ring is erased.
     pub(super) fn program_cache(&mut self, now: Time) {
         let pages = std::mem::take(&mut self.cache.filling);
         let die = self.cache.next_die;
