@@ -1,5 +1,5 @@
 //! Attribution: whose writes cause relocations of whose data, by the rule of `docs/concepts/attribution.md`. Kept
-//! only for an observer that asks for it ([`Observer::ATTRIBUTION`](wafer_interface::Observer)).
+//! only for an observer that [asks for it](wafer_interface::Observer::wants_attribution).
 //!
 //! The *origin* of a page is the handle through which a host last wrote it. A page is *invalidated by* the handle
 //! of the write that replaces it; a deallocated page by its origin. Valid pages of a victim are *caused by* handles
@@ -25,7 +25,7 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
-    /// Creates an empty ledger; without handles for a device that keeps no attribution.
+    /// Creates an empty ledger.
     pub(crate) fn new(ru_count: u32, handles: usize) -> Self {
         Ledger {
             invalid: vec![vec![0; ru_count as usize + 1]; handles],

@@ -56,7 +56,7 @@ pub struct Device<O: Observer = ()> {
     /// Scratch memory of a collection: lists of (count, segment), empty between collections.
     pub(crate) scratch: [Vec<(u32, Label)>; 3],
     /// What attribution counts; empty unless the observer asks for it.
-    pub(crate) ledger: Ledger,
+    pub(crate) ledger: Option<Box<Ledger>>,
     /// Recent write commands by handle.
     pub(crate) writers: Writers,
     /// Changes the arrangement, if that is the policy.
@@ -211,7 +211,9 @@ impl<O: Observer> Device<O> {
             clock: 0,
             granted: 0,
             scratch: Default::default(),
-            ledger: Ledger::new(geometry.ru_count, if O::ATTRIBUTION { handles } else { 0 }),
+            ledger: observer
+                .wants_attribution()
+                .then(|| Box::new(Ledger::new(geometry.ru_count, handles))),
             writers: Writers::new(layout.counted_writers(&geometry)),
             tuner: None,
             caches: cached::caches(&geometry),
@@ -262,7 +264,7 @@ impl<O: Observer> Device<O> {
     /// Returns whose writes caused relocations of whose data since the device was made or
     /// [`Self::reset_counters`]; `None` unless the observer asks for it.
     pub fn attribution(&self) -> Option<&Attribution> {
-        O::ATTRIBUTION.then_some(&self.ledger.totals)
+        self.ledger.as_ref().map(|ledger| &ledger.totals)
     }
 
     /// Returns what garbage collection of an adaptive device followed since the device was made or
@@ -277,7 +279,9 @@ impl<O: Observer> Device<O> {
     pub fn reset_counters(&mut self) {
         self.counters = Counters::default();
         self.handles.fill(HandleCounters::default());
-        self.ledger.totals = Attribution::new(self.ledger.next_page.len());
+        if let Some(ledger) = &mut self.ledger {
+            ledger.totals = Attribution::new(ledger.next_page.len());
+        }
     }
 
     /// Returns the observer.

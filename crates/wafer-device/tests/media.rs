@@ -25,7 +25,9 @@ struct Media {
 }
 
 impl Observer for Media {
-    const MEDIA: bool = true;
+    fn wants_media(&self) -> bool {
+        true
+    }
 
     fn media(&mut self, work: &MediaWork) {
         match *work {

@@ -136,12 +136,17 @@ pub enum MediaWork {
 /// Sees what the device does. Every hook is empty by default, and with `()` as observer the calls
 /// vanish at compile time.
 pub trait Observer {
-    /// Whether the device keeps attribution, whose writes relocate whose data: costs a few percent of speed and 4
-    /// bytes per handle and reclaim unit.
-    const ATTRIBUTION: bool = false;
+    /// Returns whether the device keeps attribution, whose writes relocate whose data: costs a few percent of speed and 4
+    /// bytes per handle and reclaim unit. Asked once, when the device is made.
+    fn wants_attribution(&self) -> bool {
+        false
+    }
 
-    /// Whether the device reports its [`MediaWork`]; off, reporting compiles away.
-    const MEDIA: bool = false;
+    /// Returns whether the device reports its [`MediaWork`]. Asked before each report.
+    #[inline(always)]
+    fn wants_media(&self) -> bool {
+        false
+    }
 
     /// Reports work on the media, in the order in which the device does it.
     fn media(&mut self, work: &MediaWork) {

@@ -12,9 +12,11 @@ use crate::control::Stage;
 /// Maximum number of events in a [`Snapshot`].
 const NEWEST: usize = 40;
 
-/// The observer of a run: events, and attribution on request, which costs speed.
+/// The observer of a run: events, and on request, because they cost speed, attribution and media work.
 #[derive(Debug)]
-pub(crate) struct Watch<const ATTRIBUTION: bool, const TIMED: bool = false> {
+pub(crate) struct Watch {
+    /// Whether the device keeps attribution.
+    attribution: bool,
     /// Events of this stage.
     pub(crate) events: Events,
     /// Number of events in earlier stages.
@@ -25,15 +27,17 @@ pub(crate) struct Watch<const ATTRIBUTION: bool, const TIMED: bool = false> {
     seen: VecDeque<Event>,
     /// Media work of the last commands, where it is wanted.
     pub(crate) work: Vec<MediaWork>,
-    /// Whether it is.
+    /// Whether it is: from the moment at which a clock starts.
     pub(crate) wants_work: bool,
     /// Start of the run. Events carry no time; they get that of their first snapshot.
     started: Instant,
 }
 
-impl<const ATTRIBUTION: bool, const TIMED: bool> Default for Watch<ATTRIBUTION, TIMED> {
-    fn default() -> Self {
+impl Watch {
+    /// Makes the observer of a device that keeps attribution, or does not.
+    pub(crate) fn new(attribution: bool) -> Self {
         Watch {
+            attribution,
             events: Events::default(),
             earlier: 0,
             unseen: VecDeque::new(),
@@ -43,9 +47,7 @@ impl<const ATTRIBUTION: bool, const TIMED: bool> Default for Watch<ATTRIBUTION, 
             started: Instant::now(),
         }
     }
-}
 
-impl<const ATTRIBUTION: bool, const TIMED: bool> Watch<ATTRIBUTION, TIMED> {
     /// Begins the next stage: event counts restart at zero, numbers continue.
     pub(crate) fn restart(&mut self) {
         self.earlier += std::mem::take(&mut self.events).total();
@@ -64,14 +66,18 @@ impl<const ATTRIBUTION: bool, const TIMED: bool> Watch<ATTRIBUTION, TIMED> {
     }
 }
 
-impl<const ATTRIBUTION: bool, const TIMED: bool> Observer for Watch<ATTRIBUTION, TIMED> {
-    const ATTRIBUTION: bool = ATTRIBUTION;
-    const MEDIA: bool = TIMED;
+impl Observer for Watch {
+    fn wants_attribution(&self) -> bool {
+        self.attribution
+    }
+
+    #[inline(always)]
+    fn wants_media(&self) -> bool {
+        self.wants_work
+    }
 
     fn media(&mut self, work: &MediaWork) {
-        if self.wants_work {
-            self.work.push(*work);
-        }
+        self.work.push(*work);
     }
 
     fn event(&mut self, event: &FdpEvent) {
@@ -84,14 +90,10 @@ impl<const ATTRIBUTION: bool, const TIMED: bool> Observer for Watch<ATTRIBUTION,
 }
 
 /// The device of a run.
-pub(crate) type Drive<const ATTRIBUTION: bool, const TIMED: bool = false> =
-    Device<Watch<ATTRIBUTION, TIMED>>;
+pub(crate) type Drive = Device<Watch>;
 
 /// Returns the device of a run as it is now. Walks the reclaim units.
-pub(crate) fn snapshot<const A: bool, const T: bool>(
-    device: &mut Drive<A, T>,
-    stage: Stage,
-) -> Snapshot {
+pub(crate) fn snapshot(device: &mut Drive, stage: Stage) -> Snapshot {
     let units = ReclaimUnits::of(device);
     let seconds = device.observer().started.elapsed().as_secs_f64();
     Snapshot {
@@ -163,9 +165,9 @@ mod tests {
 
     #[test]
     fn events_are_numbered_over_the_life_of_a_run() {
-        let mut watch = Watch::<false>::default();
+        let mut watch = Watch::new(false);
         let event = FdpEvent::MediaReallocated { group: RgId(0), handle: Some(RuhId(2)), pages: 7 };
-        let look = |watch: &mut Watch<false>, events: u64, seconds: f64| -> Vec<Event> {
+        let look = |watch: &mut Watch, events: u64, seconds: f64| -> Vec<Event> {
             (0..events).for_each(|_| watch.event(&event));
             watch.newest(seconds)
         };

@@ -55,41 +55,31 @@ fn run_watched(
 ) -> Result<Record, LabError> {
     let built = experiment.build()?;
     let built = if experiment.timed { built.with_clock() } else { built };
-    match (experiment.attribution, experiment.timed) {
-        (true, true) => run_built::<true, true>(experiment, built, policy, control),
-        (true, false) => run_built::<true, false>(experiment, built, policy, control),
-        (false, true) => run_built::<false, true>(experiment, built, policy, control),
-        (false, false) => run_built::<false, false>(experiment, built, policy, control),
-    }
+    run_built(experiment, built, policy, control)
 }
 
 /// Runs with `policy`, or with the policy of the configuration.
-fn run_built<const ATTRIBUTION: bool, const TIMED: bool>(
+fn run_built(
     experiment: &Experiment,
     built: Built,
     policy: Option<Box<dyn VictimPolicy>>,
     control: Control<'_>,
 ) -> Result<Record, LabError> {
-    let mut run =
-        Underway::<ATTRIBUTION, TIMED>::new(experiment.clone(), built, policy, control.steady)?;
-    while (!TIMED || run.is_preparing()) && run.advance(control, None)? {}
-    if TIMED {
+    let mut run = Underway::new(experiment.clone(), built, policy, control.steady)?;
+    while (!experiment.timed || run.is_preparing()) && run.advance(control, None)? {}
+    if experiment.timed {
         run_timed(&mut run, control)?;
     }
     Ok(run.record())
 }
 
 /// Makes the part of a run that has a clock.
-fn run_timed<const ATTRIBUTION: bool, const TIMED: bool>(
-    run: &mut Underway<ATTRIBUTION, TIMED>,
-    control: Control<'_>,
-) -> Result<(), LabError> {
+fn run_timed(run: &mut Underway, control: Control<'_>) -> Result<(), LabError> {
     let clock = Instant::now();
     let Some(timing) = run.experiment.timing() else { return Ok(()) };
     let limit = run.experiment.volume_bytes();
     let mut pump = Pump::new(&run.device, run.stream.as_ref(), Stage::Running);
     pump.total = run.total();
-    run.device.observer_mut().wants_work = true;
     let mut timed = TimedRun::new(&mut run.device, run.stream.as_mut(), timing, &run.jobs, limit)
         .map_err(|(key, reason)| {
         LabError::config(format!("{}: {key}", run.experiment.device.name), reason)

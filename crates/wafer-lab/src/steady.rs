@@ -66,10 +66,10 @@ fn identity(path: &std::path::Path) -> Option<Value> {
 }
 
 /// Returns the drive that an earlier run with the same key left.
-pub(crate) fn find<const ATTRIBUTION: bool, const TIMED: bool>(
+pub(crate) fn find(
     experiment: &Experiment,
     states: Option<&dyn SteadyStates>,
-) -> Option<(Drive<ATTRIBUTION, TIMED>, SteadyRecord)> {
+) -> Option<(Drive, SteadyRecord)> {
     let (key, states) = (key(experiment)?, states?);
     let found = read(experiment, states.find(&key)?);
     if found.is_err() {
@@ -78,10 +78,7 @@ pub(crate) fn find<const ATTRIBUTION: bool, const TIMED: bool>(
     found.ok()
 }
 
-fn read<const ATTRIBUTION: bool, const TIMED: bool>(
-    experiment: &Experiment,
-    mut from: Box<dyn Read>,
-) -> io::Result<(Drive<ATTRIBUTION, TIMED>, SteadyRecord)> {
+fn read(experiment: &Experiment, mut from: Box<dyn Read>) -> io::Result<(Drive, SteadyRecord)> {
     let damaged = |_| io::ErrorKind::InvalidData;
     let mut part = || -> io::Result<Vec<u8>> {
         let mut length = [0; 8];
@@ -96,7 +93,8 @@ fn read<const ATTRIBUTION: bool, const TIMED: bool>(
     };
     let steady = SteadyRecord { kept: true, ..serde_json::from_slice(&part()?)? };
     let state = postcard::from_bytes(&part()?).map_err(damaged)?;
-    let device = Device::restore(&experiment.device.config, Watch::default(), state, |map| {
+    let watch = Watch::new(experiment.attribution);
+    let device = Device::restore(&experiment.device.config, watch, state, |map| {
         from.read_exact(map).map_err(|error| error.to_string())?;
         // The check of the whole follows its last byte.
         match from.read(&mut [0]) {
@@ -109,9 +107,9 @@ fn read<const ATTRIBUTION: bool, const TIMED: bool>(
 }
 
 /// Keeps a drive in steady state for later runs with the same key.
-pub(crate) fn keep<const ATTRIBUTION: bool, const TIMED: bool>(
+pub(crate) fn keep(
     experiment: &Experiment,
-    device: &Drive<ATTRIBUTION, TIMED>,
+    device: &Drive,
     steady: &SteadyRecord,
     states: Option<&dyn SteadyStates>,
 ) {

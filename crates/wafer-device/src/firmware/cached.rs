@@ -69,7 +69,9 @@ impl<O: Observer> Device<O> {
             }
             Op::Read
                 if changes
-                    && (O::MEDIA || self.maintenance.is_some() || self.translated.is_some()) =>
+                    && (self.observer.wants_media()
+                        || self.maintenance.is_some()
+                        || self.translated.is_some()) =>
             {
                 self.counters.commands += 1;
                 self.counters.read_bytes += blocks * LBA_BYTES;
@@ -119,7 +121,7 @@ impl<O: Observer> Device<O> {
                 self.counters.cache_pages += programmed;
                 self.counters.rmw_pages += in_part;
                 self.counters.media_bytes += programmed * self.geometry.page_bytes;
-                if O::MEDIA && programmed > 0 {
+                if self.observer.wants_media() && programmed > 0 {
                     let pages = programmed as u32;
                     self.observer.media(&MediaWork::CacheProgram { pages });
                 }
@@ -136,7 +138,7 @@ impl<O: Observer> Device<O> {
 
     /// Reports the read of a run of pages of the SLC cache for a host.
     fn report_cache_read(&mut self, pages: &Range<u64>) {
-        if O::MEDIA && !pages.is_empty() {
+        if self.observer.wants_media() && !pages.is_empty() {
             let (first, pages) = (pages.start, (pages.end - pages.start) as u32);
             self.observer.media(&MediaWork::CacheRead { first, pages });
         }
@@ -144,7 +146,7 @@ impl<O: Observer> Device<O> {
 
     /// Reports the reads for what a write leaves of its pages, which a cache of flash programs whole.
     fn report_partial_writes(&mut self, cache: &WriteCache, write: &Command) {
-        if !O::MEDIA || cache.kind() != Kind::Log {
+        if !self.observer.wants_media() || cache.kind() != Kind::Log {
             return;
         }
         let size = self.geometry.blocks_per_page();
@@ -167,7 +169,7 @@ impl<O: Observer> Device<O> {
 
     /// Reports that writes leave a cache, if it is one of flash.
     fn report_fold(&mut self, kind: Kind, writes: &[Command]) {
-        if O::MEDIA && kind == Kind::Log && !writes.is_empty() {
+        if self.observer.wants_media() && kind == Kind::Log && !writes.is_empty() {
             let size = self.geometry.blocks_per_page();
             let pages = |c: &Command| (c.lba + u64::from(c.blocks)).div_ceil(size) - c.lba / size;
             let pages = writes.iter().map(pages).sum::<u64>() as u32;

@@ -115,7 +115,7 @@ impl<O: Observer> Device<O> {
         self.counters.map_reads += reads;
         self.counters.map_pages += programs;
         self.counters.media_bytes += programs * self.geometry.page_bytes;
-        if O::MEDIA && reads + programs > 0 {
+        if self.observer.wants_media() && reads + programs > 0 {
             let (reads, programs) = (reads as u32, programs as u32);
             self.observer.media(&MediaWork::Map { reads, programs });
         }

@@ -92,7 +92,7 @@ impl<O: Observer> Device<O> {
             let pages = written.div_ceil(stripe);
             self.counters.parity_pages += u64::from(pages);
             self.counters.media_bytes += u64::from(pages) * self.geometry.page_bytes;
-            if O::MEDIA {
+            if self.observer.wants_media() {
                 self.observer.media(&MediaWork::Parity { ru, pages });
             }
         }

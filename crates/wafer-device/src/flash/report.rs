@@ -1,4 +1,4 @@
-//! Reports of media work to an observer that asks for it; for any other these compile to nothing.
+//! Reports of media work to an observer that asks for it; with `()` these compile to nothing.
 
 use crate::device::Device;
 use crate::flash::mapping::{Label, RuIndex, UNMAPPED};
@@ -8,7 +8,7 @@ impl<O: Observer> Device<O> {
     /// Reports `pages` programmed to a reclaim unit in which `room` pages were left before.
     #[inline(always)]
     pub(crate) fn report_program(&mut self, ru: RuIndex, room: u32, pages: u32, cause: Cause) {
-        if O::MEDIA && pages > 0 {
+        if self.observer.wants_media() && pages > 0 {
             let first = self.geometry.pages_per_ru - room;
             self.observer.media(&MediaWork::Program { ru: RuId(ru), first, pages, cause });
         }
@@ -16,7 +16,7 @@ impl<O: Observer> Device<O> {
 
     /// Reads a run of logical pages: reports it, and counts it where reads wear.
     pub(crate) fn read_pages(&mut self, first: u64, count: u64, cause: Cause) {
-        if O::MEDIA {
+        if self.observer.wants_media() {
             self.report_reads(first, count, cause);
         }
         if self.maintenance.as_ref().is_some_and(|m| !m.reads.is_empty()) {

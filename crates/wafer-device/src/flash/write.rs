@@ -3,7 +3,7 @@
 
 use crate::device::{Device, Slot};
 use crate::flash::mapping;
-use crate::flash::mapping::{Label, UNMAPPED};
+use crate::flash::mapping::{Label, RuIndex, UNMAPPED};
 use crate::flash::open::HostWrite;
 use crate::flash::segment::{DIVIDED, NONE};
 use wafer_interface::{
@@ -153,10 +153,6 @@ impl<O: Observer> Device<O> {
             let chunk = &commands[done..most.min(done + CHUNK)];
             let ahead = &commands[(done + LOOKAHEAD).min(commands.len())..];
             let mut found = 0;
-            let (mut sequential, mut next) = (0, 0);
-            if O::ATTRIBUTION {
-                next = self.ledger.next_page[by as usize];
-            }
             {
                 let entries = self.map.run_mut(first_page, pages);
                 for command in chunk {
@@ -169,11 +165,6 @@ impl<O: Observer> Device<O> {
                     };
                     let label = std::mem::replace(entry, segment);
                     self.segments.prefetch(label);
-                    if O::ATTRIBUTION {
-                        let page = first_page + (command.lba >> shift);
-                        sequential += u64::from(page == next);
-                        next = page + 1;
-                    }
                     old[found] = label;
                     if let Some(ahead) = ahead.get(found) {
                         let page = (ahead.lba >> shift) as usize;
@@ -182,9 +173,10 @@ impl<O: Observer> Device<O> {
                     found += 1;
                 }
             }
-            if O::ATTRIBUTION && found > 0 {
-                self.ledger.totals.sequential[by as usize] += sequential;
-                self.ledger.next_page[by as usize] = next;
+            if let Some(ledger) = &mut self.ledger {
+                let pages =
+                    chunk[..found].iter().map(|command| first_page + (command.lba >> shift));
+                pages.for_each(|page| ledger.written(by, page, page, false));
             }
             self.invalidate_all(&old[..found], segment, by);
             done += found;
@@ -205,8 +197,6 @@ impl<O: Observer> Device<O> {
     #[inline(always)]
     fn invalidate_all(&mut self, labels: &[Label], new: Label, by: u32) {
         let mut divided = 0u64;
-        let invalid =
-            if O::ATTRIBUTION { &mut self.ledger.invalid[by as usize][..] } else { &mut [] };
         for (i, label) in labels.iter().enumerate() {
             let segment = &mut self.segments.hot[*label as usize];
             if segment.ru & DIVIDED != 0 {
@@ -214,11 +204,11 @@ impl<O: Observer> Device<O> {
             } else {
                 segment.valid = segment.valid.wrapping_sub(1);
                 self.rus.invalidate(segment.ru, 1);
-                if O::ATTRIBUTION {
-                    let count = &mut invalid[segment.ru as usize];
-                    *count = count.wrapping_add(1);
-                }
             }
+        }
+        if let Some(ledger) = &mut self.ledger {
+            let rus = labels.iter().map(|label| self.segments.hot[*label as usize].ru);
+            rus.filter(|ru| ru & DIVIDED == 0).for_each(|ru| ledger.invalidate(ru, by, 1));
         }
         // Divided labels are rare: they wait, so that the loop above needs no call.
         while divided != 0 {
@@ -276,10 +266,10 @@ impl<O: Observer> Device<O> {
                 let pages = last - first + 1;
                 self.count_host_write(slot, blocks * LBA_BYTES, pages);
                 let by = self.handle_of(slot);
-                if O::ATTRIBUTION {
-                    self.ledger.written(by, first, last, command.lba & mask != 0);
+                if let Some(ledger) = &mut self.ledger {
+                    ledger.written(by, first, last, command.lba & mask != 0);
                 }
-                if O::MEDIA || self.maintenance.is_some() {
+                if self.observer.wants_media() || self.maintenance.is_some() {
                     let cause = Cause::ReadModifyWrite(RuhId(by as u16));
                     if command.lba & mask != 0 {
                         self.read_pages(first, 1, cause);
@@ -304,7 +294,8 @@ impl<O: Observer> Device<O> {
             }
             Op::Read => {
                 self.counters.read_bytes += blocks * LBA_BYTES;
-                if O::MEDIA || self.maintenance.is_some() || self.translated.is_some() {
+                let read = self.maintenance.is_some() || self.translated.is_some();
+                if read || self.observer.wants_media() {
                     let first = namespace.first_page + (command.lba >> shift);
                     let last = namespace.first_page + ((end - 1) >> shift);
                     self.translate(first, last - first + 1, false);
@@ -421,16 +412,19 @@ impl<O: Observer> Device<O> {
     /// counted in runs.
     #[inline]
     fn replace_run(&mut self, page: u64, count: u64, label: Label, by: u32) {
-        let mut run: (Label, u32) = (UNMAPPED, 0);
-        for i in 0..count {
-            let old = self.map.replace(page + i, label);
-            if old != run.0 {
-                self.invalidate(run.0, run.1, by);
-                run = (old, 0);
+        let end = page + count;
+        let mut at = page;
+        while at < end {
+            let entries = self.map.run_mut(at, end - at);
+            let old = entries[0];
+            let mut pages = 0;
+            for entry in entries.iter_mut().take_while(|entry| **entry == old) {
+                *entry = label;
+                pages += 1;
             }
-            run.1 += 1;
+            self.invalidate(old, pages, by);
+            at += u64::from(pages);
         }
-        self.invalidate(run.0, run.1, by);
     }
 
     /// `count` pages of segment `label` are valid no more, because of handle `by`.
@@ -444,8 +438,8 @@ impl<O: Observer> Device<O> {
         // The segment of unmapped pages counts modulo 2^32 and is never looked at.
         segment.valid = segment.valid.wrapping_sub(count);
         self.rus.invalidate(ru, count);
-        if O::ATTRIBUTION {
-            self.ledger.invalidate(ru, by, count);
+        if self.ledger.is_some() {
+            self.attribute(ru, count, by);
         }
     }
 
@@ -455,9 +449,17 @@ impl<O: Observer> Device<O> {
             let ru = self.segments.invalidate_divided(label);
             self.segments.hot[label as usize].valid -= 1;
             self.rus.invalidate(ru, 1);
-            if O::ATTRIBUTION {
-                self.ledger.invalidate(ru, by, 1);
+            if self.ledger.is_some() {
+                self.attribute(ru, 1, by);
             }
+        }
+    }
+
+    /// Notes who invalidates pages. Out of line: in the path of every page, it would cost those speed who do not ask for it.
+    #[cold]
+    fn attribute(&mut self, ru: RuIndex, count: u32, by: u32) {
+        if let Some(ledger) = &mut self.ledger {
+            ledger.invalidate(ru, by, count);
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::attribution::Ledger;
 use crate::device::{Device, Slot};
 use crate::flash::mapping::{Label, RuIndex};
 use crate::flash::segment::NONE;
@@ -271,11 +272,12 @@ impl<O: Observer> Device<O> {
         if self.translated.is_some() {
             self.translate_moved(&list);
         }
-        if O::ATTRIBUTION {
-            self.count_origins(owner, valid, &list);
-            self.ledger.collected(victim.0, owner, by);
+        if let Some(mut ledger) = self.ledger.take() {
+            self.count_origins(&mut ledger, owner, valid, &list);
+            ledger.collected(victim.0, owner, by);
+            self.ledger = Some(ledger);
         }
-        if O::MEDIA && valid > 0 {
+        if self.observer.wants_media() && valid > 0 {
             let cause = Cause::Relocation { victim };
             self.observer.media(&MediaWork::Read { ru: victim, first: 0, pages: valid, cause });
         }
@@ -290,7 +292,7 @@ impl<O: Observer> Device<O> {
         self.note_origins(at);
         self.rus.valid[at.victim.index()] = 0;
         self.erase(at.victim, at.group);
-        if O::MEDIA {
+        if self.observer.wants_media() {
             self.observer.media(&MediaWork::Erase { ru: at.victim });
         }
         self.count_collection(at, shared);
@@ -447,18 +449,18 @@ impl<O: Observer> Device<O> {
     }
 
     /// Counts a victim's valid pages by origin, for attribution.
-    fn count_origins(&mut self, owner: Owner, valid: u32, list: &[Label]) {
+    fn count_origins(&self, ledger: &mut Ledger, owner: Owner, valid: u32, list: &[Label]) {
         // Only relocated data of several handles is of several origins.
         let mixed = self.layout.relocation == Relocation::ByWriter;
         if let (Owner::Handle(handle), false) = (owner, mixed) {
-            self.ledger.valid[handle.index()] = valid;
+            ledger.valid[handle.index()] = valid;
             return;
         }
         for (at, id) in list.iter().enumerate() {
             self.segments.prefetch_cold(list.get(at + LIST_AHEAD));
             self.segments.prefetch_origin(list.get(at + LIST_AHEAD));
             let origin = self.segments.origins[*id as usize];
-            self.ledger.valid[usize::from(origin)] += self.segments.hot[*id as usize].valid;
+            ledger.valid[usize::from(origin)] += self.segments.hot[*id as usize].valid;
         }
     }
 

@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use super::error::StateError;
+use crate::attribution::Ledger;
 use crate::device::{Device, Slot};
 use crate::flash::mapping::{Label, RuIndex, UNMAPPED};
 use crate::flash::segment::{DIVIDED, NONE};
@@ -80,7 +81,7 @@ impl<O: Observer> Device<O> {
     /// What does not hold.
     pub fn check_invariants(&self) -> Result<(), String> {
         self.check().map_err(|error| error.to_string())?;
-        if O::ATTRIBUTION { self.check_attribution() } else { Ok(()) }
+        self.ledger.as_ref().map_or(Ok(()), |ledger| self.check_attribution(ledger))
     }
 
     /// Checks everything that the paths of commands and collections rely on.
@@ -430,7 +431,7 @@ impl<O: Observer> Device<O> {
 
     /// Checks that pages of a reclaim unit are valid, unwritten, or invalidated by some handle, and that
     /// relocated pages have a cause and a handle that asked for space.
-    fn check_attribution(&self) -> Result<(), String> {
+    fn check_attribution(&self, ledger: &Ledger) -> Result<(), String> {
         for (ru, unit) in self.rus.units.iter().enumerate() {
             let slot = self.slots.iter().find(|s| s.ru == ru as u32);
             let written = match unit.state {
@@ -440,12 +441,12 @@ impl<O: Observer> Device<O> {
             };
             let pending = slot.map_or(0, |s| s.segment_room);
             let valid = (self.rus.valid[ru] & !NOT_CLOSED) - pending;
-            let invalid = self.ledger.invalid_pages(ru as u32);
+            let invalid = ledger.invalid_pages(ru as u32);
             if valid + invalid != written {
                 return Err(format!("{ru}: {valid} valid, {invalid} invalid, {written} written"));
             }
         }
-        let totals = &self.ledger.totals;
+        let totals = &ledger.totals;
         for table in [&totals.relocated, &totals.demanded] {
             let sum: u64 = table.iter().flatten().sum();
             if sum != self.counters.relocated_pages {

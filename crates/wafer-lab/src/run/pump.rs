@@ -44,8 +44,8 @@ pub(super) struct Pump {
 }
 
 impl Pump {
-    pub(super) fn new<const ATTRIBUTION: bool, const TIMED: bool>(
-        device: &Drive<ATTRIBUTION, TIMED>,
+    pub(super) fn new(
+        device: &Drive,
         stream: &(impl CommandStream + ?Sized),
         stage: Stage,
     ) -> Self {
@@ -67,9 +67,9 @@ impl Pump {
     }
 
     /// Moves a batch. Returns whether there may be more: the stream has not ended, and the limit is not reached.
-    pub(super) fn turn<const ATTRIBUTION: bool, const TIMED: bool>(
+    pub(super) fn turn(
         &mut self,
-        device: &mut Drive<ATTRIBUTION, TIMED>,
+        device: &mut Drive,
         stream: &mut (impl CommandStream + ?Sized),
         recorder: Option<&mut Recorder>,
         control: Control<'_>,
@@ -93,9 +93,9 @@ impl Pump {
     }
 
     /// Moves a batch; returns whether the stream had one.
-    fn moved<const ATTRIBUTION: bool, const TIMED: bool>(
+    fn moved(
         &mut self,
-        device: &mut Drive<ATTRIBUTION, TIMED>,
+        device: &mut Drive,
         stream: &mut (impl CommandStream + ?Sized),
         recorder: Option<&mut Recorder>,
         control: Control<'_>,
@@ -142,12 +142,7 @@ impl Pump {
     }
 
     /// Reports progress: `done` host bytes are written.
-    pub(super) fn report<const ATTRIBUTION: bool, const TIMED: bool>(
-        &self,
-        device: &mut Drive<ATTRIBUTION, TIMED>,
-        done: u64,
-        control: Control<'_>,
-    ) {
+    pub(super) fn report(&self, device: &mut Drive, done: u64, control: Control<'_>) {
         (control.progress)(Progress { stage: self.stage, done, total: self.total });
         if let Some(watch) = control.watch {
             watch(snapshot(device, self.stage));

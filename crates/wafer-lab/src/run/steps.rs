@@ -11,38 +11,7 @@ use crate::experiment::Experiment;
 
 /// A run that its caller makes piece by piece, such as a page in a browser, whose one thread also has to listen.
 /// The result is that of [`run`](super::run), whatever the pieces.
-pub struct Steps(Box<dyn Pieces>);
-
-/// [`Underway`], whatever it observes.
-trait Pieces {
-    fn advance(&mut self, most: Duration) -> Result<bool, LabError>;
-    fn snapshot(&mut self) -> Snapshot;
-    fn record(&self) -> Record;
-    fn is_preparing(&self) -> bool;
-    fn total(&self) -> Option<u64>;
-}
-
-impl<const ATTRIBUTION: bool> Pieces for Underway<ATTRIBUTION, false> {
-    fn advance(&mut self, most: Duration) -> Result<bool, LabError> {
-        self.advance(Control::unattended(), Some(most))
-    }
-
-    fn snapshot(&mut self) -> Snapshot {
-        self.snapshot()
-    }
-
-    fn record(&self) -> Record {
-        self.record()
-    }
-
-    fn is_preparing(&self) -> bool {
-        self.is_preparing()
-    }
-
-    fn total(&self) -> Option<u64> {
-        self.total()
-    }
-}
+pub struct Steps(Underway);
 
 impl Steps {
     /// Prepares a run.
@@ -54,11 +23,7 @@ impl Steps {
             return Err(LabError::config("time", "a run with a clock cannot be made in pieces"));
         }
         let built = experiment.build()?;
-        let experiment = experiment.clone();
-        Ok(Steps(match experiment.attribution {
-            true => Box::new(Underway::<true, false>::new(experiment, built, None, None)?),
-            false => Box::new(Underway::<false, false>::new(experiment, built, None, None)?),
-        }))
+        Ok(Steps(Underway::new(experiment.clone(), built, None, None)?))
     }
 
     /// Goes on for about `most`. Returns whether anything is left to do.
@@ -66,7 +31,7 @@ impl Steps {
     /// # Errors
     /// As [`run`](super::run).
     pub fn advance(&mut self, most: Duration) -> Result<bool, LabError> {
-        self.0.advance(most)
+        self.0.advance(Control::unattended(), Some(most))
     }
 
     /// Returns the device as it is now. Walks the reclaim units.

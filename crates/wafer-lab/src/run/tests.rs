@@ -66,7 +66,7 @@ fn scatter(experiment: &Experiment, commands: u64, total_bytes: Option<u64>) -> 
 
 fn result(experiment: &Experiment, commands: u64, total: Option<u64>) -> Record {
     let built = scatter(experiment, commands, total);
-    run_built::<false, false>(experiment, built, None, Control::unattended()).unwrap()
+    run_built(experiment, built, None, Control::unattended()).unwrap()
 }
 
 #[test]
@@ -157,8 +157,7 @@ fn a_run_can_be_followed_and_stopped() {
     };
     let control = Control { cancel: &cancel, progress: &progress, watch: None, steady: None };
     let error =
-        run_built::<false, false>(&experiment, scatter(&experiment, u64::MAX, None), None, control)
-            .unwrap_err();
+        run_built(&experiment, scatter(&experiment, u64::MAX, None), None, control).unwrap_err();
     assert!(matches!(error, LabError::Cancelled));
     assert!(seen.load(Ordering::Relaxed) > 0);
 }

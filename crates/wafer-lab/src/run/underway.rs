@@ -29,9 +29,9 @@ const MOST_CAPACITIES: u64 = 30;
 const STEADY_CHANGE: f64 = 0.01;
 
 /// A run that is under way.
-pub(super) struct Underway<const ATTRIBUTION: bool, const TIMED: bool> {
+pub(super) struct Underway {
     pub(super) experiment: Experiment,
-    pub(super) device: Drive<ATTRIBUTION, TIMED>,
+    pub(super) device: Drive,
     pub(super) stream: Box<dyn CommandStream>,
     pub(super) recorder: Recorder,
     /// The jobs that tickets of the stream number.
@@ -91,7 +91,7 @@ struct Steady {
     found: SteadyRecord,
 }
 
-impl<const ATTRIBUTION: bool, const TIMED: bool> Underway<ATTRIBUTION, TIMED> {
+impl Underway {
     /// Prepares a run with `policy`, or with the policy of the configuration.
     pub(super) fn new(
         experiment: Experiment,
@@ -108,11 +108,11 @@ impl<const ATTRIBUTION: bool, const TIMED: bool> Underway<ATTRIBUTION, TIMED> {
         };
         // What a policy from outside does is not known from its name.
         let keeps = policy.is_none();
-        let kept = steady::find::<ATTRIBUTION, TIMED>(&experiment, states.filter(|_| keeps));
+        let kept = steady::find(&experiment, states.filter(|_| keeps));
         let config = &experiment.device.config;
-        let watch = Watch::<ATTRIBUTION, TIMED>::default();
+        let watch = Watch::new(experiment.attribution);
         let (kept, steady) = kept.unzip();
-        let made: Result<Drive<ATTRIBUTION, TIMED>, _> = match (kept, policy) {
+        let made: Result<Drive, _> = match (kept, policy) {
             (Some(kept), _) => Ok(kept),
             (None, None) => Device::with_observer(config, experiment.seed, watch),
             (None, Some(policy)) => Device::with_policy(config, policy, experiment.seed, watch),

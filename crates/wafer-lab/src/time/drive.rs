@@ -20,8 +20,8 @@ const BATCH: usize = 64;
 const GROUP: usize = 8;
 
 /// Hosts and media of a run with a clock.
-pub(crate) struct TimedRun<'a, const ATTRIBUTION: bool, const TIMED: bool> {
-    device: &'a mut Drive<ATTRIBUTION, TIMED>,
+pub(crate) struct TimedRun<'a> {
+    device: &'a mut Drive,
     stream: &'a mut dyn CommandStream,
     description: StreamDescription,
     placements: Placements,
@@ -85,13 +85,13 @@ impl Slots {
     }
 }
 
-impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, TIMED> {
+impl<'a> TimedRun<'a> {
     /// Prepares a run. `jobs` names what the tickets of the stream number.
     ///
     /// # Errors
     /// The key of the timing that does not fit the device.
     pub(crate) fn new(
-        device: &'a mut Drive<ATTRIBUTION, TIMED>,
+        device: &'a mut Drive,
         stream: &'a mut dyn CommandStream,
         timing: &TimingConfig,
         jobs: &[TimedJob],
@@ -116,10 +116,13 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
             pages += bytes / geometry.page_bytes;
         }
         let description = stream.description();
+        let placements = Placements::of(geometry, description);
+        let page_shift = (geometry.page_bytes / LBA_BYTES).trailing_zeros();
+        device.observer_mut().wants_work = true;
         Ok(TimedRun {
-            placements: Placements::of(geometry, description),
+            placements,
             statistics: Statistics::new(jobs, first_pages.len()),
-            page_shift: (geometry.page_bytes / LBA_BYTES).trailing_zeros(),
+            page_shift,
             device,
             stream,
             description,
@@ -151,7 +154,7 @@ impl<'a, const ATTRIBUTION: bool, const TIMED: bool> TimedRun<'a, ATTRIBUTION, T
     pub(crate) fn run(
         &mut self,
         recorder: &mut Recorder,
-        mut each: impl FnMut(&mut Drive<ATTRIBUTION, TIMED>) -> Result<(), LabError>,
+        mut each: impl FnMut(&mut Drive) -> Result<(), LabError>,
     ) -> Result<(), LabError> {
         self.pull(recorder)?;
         let mut events = 0u64;

@@ -83,9 +83,8 @@ fn counts_as_without_a_clock(set: &[&str]) {
     let mut plain = Device::new(&device.config, 3).unwrap();
     plain.apply(&commands);
 
-    let watch = Watch::<false, true>::default();
+    let watch = Watch::new(false);
     let mut timed = Device::with_observer(&device.config, 3, watch).unwrap();
-    timed.observer_mut().wants_work = true;
     let mut list = commands.clone().into_iter();
     let listed = stream::from_fn(move |out, max| out.extend(list.by_ref().take(max)));
     let mut stream = ClosedLoop::new(Box::new(listed), 1, 0);
@@ -171,9 +170,8 @@ fn the_order_that_time_chose_gives_the_same_counters_without_a_clock() {
         let experiment = experiment(JOBS, &Options { set, ..Options::default() });
         let timing = experiment.device.config.timing.as_ref().unwrap();
         let mut built = experiment.build().unwrap();
-        let watch = Watch::<false, true>::default();
+        let watch = Watch::new(false);
         let mut timed = Device::with_observer(&experiment.device.config, 3, watch).unwrap();
-        timed.observer_mut().wants_work = true;
         let mut recorder = Recorder::new(100, None);
         let mut run =
             TimedRun::new(&mut timed, built.stream.as_mut(), timing, &built.jobs, None).unwrap();
@@ -431,9 +429,8 @@ fn a_read_with_holes_finds_its_pages_in_the_buffer() {
     let mut list = vec![page(0), page(2), read].into_iter();
     let listed = stream::from_fn(move |out, max| out.extend(list.by_ref().take(max)));
     let mut stream = ClosedLoop::new(Box::new(listed), 1, 0);
-    let watch = Watch::<false, true>::default();
+    let watch = Watch::new(false);
     let mut device = Device::with_observer(&experiment.device.config, 3, watch).unwrap();
-    device.observer_mut().wants_work = true;
     let mut run = TimedRun::new(&mut device, &mut stream, timing, &[], None).unwrap();
     run.run(&mut Recorder::new(10, None), |_| Ok(())).unwrap();
     assert_eq!(run.record(timing, None).dies["host_read"], 0.0);

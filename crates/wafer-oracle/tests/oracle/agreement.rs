@@ -110,7 +110,7 @@ pub(crate) fn agree_with(
     let (log, replay) = (Log::default(), Replay::default());
     let policy = Witness::new(of_device, log.clone());
     let mut device =
-        Device::with_policy(&case.config, policy, case.seed, <Heard>::default()).unwrap();
+        Device::with_policy(&case.config, policy, case.seed, Heard::with_attribution()).unwrap();
     let of_oracle = of_oracle.unwrap_or_else(|| Box::new(replay.clone()));
     let mut oracle = Oracle::new(&case.config, of_oracle, case.seed);
     for (at, steps) in case.steps.chunks(case.batch).enumerate() {
@@ -119,7 +119,7 @@ pub(crate) fn agree_with(
         replay.add(&asked);
         prop_assert_eq!(answers, apply(&mut oracle, steps), "batch {}: {:?}", at, steps);
         prop_assert_eq!(asked, oracle.take_asked(), "batch {}: {:?}", at, steps);
-        let heard = std::mem::take(&mut device.observer_mut().0);
+        let heard = std::mem::take(&mut device.observer_mut().events);
         prop_assert_eq!(heard, oracle.take_events(), "batch {}: {:?}", at, steps);
         prop_assert_eq!(device.counters(), oracle.counters(), "batch {}: {:?}", at, steps);
     }

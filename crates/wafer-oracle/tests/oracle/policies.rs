@@ -192,13 +192,13 @@ fn destinations_say_whose_relocated_data_shares_a_reclaim_unit() {
     for destination in [ByIsolation, Shared, Handle, Generation, Host] {
         let mut config = two_handles("greedy", Isolation::Initially);
         config.gc.destination = Some(destination);
-        let mut device = Device::with_observer(&config, 1, <Heard>::default()).unwrap();
+        let mut device = Device::with_observer(&config, 1, Heard::with_attribution()).unwrap();
         device.apply(&fill());
         device.apply(&hot_and_cold(30_000, &mut 1));
         let mixed = (0..234).any(|ru| device.owner(RuId(ru)) == Some(Owner::Gc));
         assert_eq!(mixed, matches!(destination, ByIsolation | Shared), "{destination:?}");
         // One log: what is moved is not told from what is written.
-        let heard = &device.observer().0;
+        let heard = &device.observer().events;
         let moved = heard.iter().any(|e| matches!(e, Event::Closed(closed) if closed.relocated));
         assert_eq!(moved, destination != Host, "{destination:?}");
     }

@@ -195,7 +195,7 @@ proptest! {
     #[test]
     fn batches_do_not_matter(case in case(device(2..12, 16..300u64), |b| step(b, 4000), 300)) {
         let mut whole = Device::new(&case.config, case.seed).unwrap();
-        let observed = || Device::with_observer(&case.config, case.seed, <Heard>::default()).unwrap();
+        let observed = || Device::with_observer(&case.config, case.seed, Heard::with_attribution()).unwrap();
         let (mut single, mut attributed) = (observed(), observed());
         let commands = |step: &Step| matches!(step, Step::Command(_));
         let steps: Vec<Step> = case.steps.iter().filter(|s| commands(s)).cloned().collect();
@@ -211,6 +211,6 @@ proptest! {
         prop_assert_eq!(whole.check_invariants(), Ok(()));
         prop_assert_eq!(single.check_invariants(), Ok(()));
         prop_assert_eq!(single.attribution(), attributed.attribution());
-        prop_assert_eq!(&single.observer().0, &attributed.observer().0);
+        prop_assert_eq!(&single.observer().events, &attributed.observer().events);
     }
 }

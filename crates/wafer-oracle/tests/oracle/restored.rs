@@ -10,7 +10,7 @@ use crate::traffic::mixed;
 use crate::witness;
 
 /// Attribution is not part of what is saved.
-type Heard = witness::Heard<false>;
+use witness::Heard;
 
 /// Saves a device to bytes and restores it from them.
 fn restored(device: &Device<Heard>, config: &DeviceConfig) -> Device<Heard> {
@@ -36,7 +36,7 @@ pub(crate) fn goes_on(case: &Case, parts: usize) -> Result<(), TestCaseError> {
     for steps in case.steps.chunks(case.steps.len().div_ceil(parts).max(1)) {
         device = restored(&device, &config);
         prop_assert_eq!(apply(&mut device, steps), apply(&mut oracle, steps));
-        prop_assert_eq!(&device.observer().0, &oracle.take_events());
+        prop_assert_eq!(&device.observer().events, &oracle.take_events());
         oracle.take_asked();
     }
     same_state(&device, &oracle)

@@ -9,21 +9,32 @@ use wafer_oracle::{Asked, Candidate, Event, View};
 
 /// Writes down everything that an observer hears, and whether the device keeps attribution.
 #[derive(Default)]
-pub(crate) struct Heard<const ATTRIBUTION: bool = true>(pub(crate) Vec<Event>);
+pub(crate) struct Heard {
+    pub(crate) attribution: bool,
+    pub(crate) events: Vec<Event>,
+}
 
-impl<const ATTRIBUTION: bool> Observer for Heard<ATTRIBUTION> {
-    const ATTRIBUTION: bool = ATTRIBUTION;
+impl Heard {
+    pub(crate) fn with_attribution() -> Self {
+        Heard { attribution: true, events: Vec::new() }
+    }
+}
+
+impl Observer for Heard {
+    fn wants_attribution(&self) -> bool {
+        self.attribution
+    }
 
     fn collected(&mut self, collection: &Collection) {
-        self.0.push(Event::Collected(*collection));
+        self.events.push(Event::Collected(*collection));
     }
 
     fn closed(&mut self, closed: &Closed) {
-        self.0.push(Event::Closed(*closed));
+        self.events.push(Event::Closed(*closed));
     }
 
     fn event(&mut self, event: &FdpEvent) {
-        self.0.push(Event::Fdp(*event));
+        self.events.push(Event::Fdp(*event));
     }
 }
 
