@@ -4,7 +4,7 @@
 //! `rate_iops` or `thinktime` let it, whichever is later; with `iodepth_low` or `iodepth_batch_complete_min` several are
 //! submitted together when several have completed (`reaper.rs`). With `latency_target` the depth follows the latency (`depth.rs`), and
 //! `steadystate` ends jobs that run steadily (`steady.rs`). Phases follow each other when every command of the one before has
-//! completed.
+//! completed. Streams of anything else keep a fixed number of commands in flight (`fixed_depth.rs`).
 //!
 //! # Invariants
 //! The same jobs, seed and completions give the same commands at the same times.
@@ -13,10 +13,12 @@
 //! As for [`JobStream`]: everything is checked when the loop is made.
 
 mod depth;
+mod fixed_depth;
 mod job;
 mod reaper;
 mod steady;
 
+pub use fixed_depth::FixedDepth;
 use job::RunningJob;
 use steady::Watch;
 use wafer_fio::{Exit, Flows, JobSpec, JobStream, WorkloadError, prepare};

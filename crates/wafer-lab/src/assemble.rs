@@ -3,18 +3,14 @@
 use std::time::SystemTime;
 
 use wafer_interface::{Counters, Figure};
-use wafer_record::host::{Host, peak_rss_bytes};
-use wafer_record::record::{
-    FigureRecord, IgnoredOption, Performance, Provenance, SteadyRecord, Summary, WorkloadRecord,
-    rfc3339,
-};
+use wafer_record::host::peak_rss_bytes;
+use wafer_record::record::{FigureRecord, IgnoredOption, Performance, SteadyRecord, Summary};
 use wafer_record::{
-    ArrangementRecord, AttributionRecord, Events, Kind, Published, ReclaimUnits, Record,
-    TimeRecord, Timeline, Wear,
+    ArrangementRecord, AttributionRecord, Events, Published, ReclaimUnits, Record, TimeRecord,
+    Timeline, Wear,
 };
 
-use crate::experiment::Experiment;
-use wafer_config::ResolvedDevice;
+use wafer_experiment::Experiment;
 
 /// The results of a run.
 pub(crate) struct Outcome<'a> {
@@ -66,41 +62,4 @@ pub(crate) fn assemble(outcome: Outcome<'_>) -> Record {
     };
     record.complete();
     record
-}
-
-/// Returns the provenance of a record of a device, started at `started`.
-pub fn provenance(device: &ResolvedDevice, kind: Kind, started: SystemTime) -> Provenance {
-    Provenance {
-        kind,
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        git: Some(crate::GIT.to_owned()),
-        config: serde_json::to_value(&device.config).ok(),
-        geometry: Some(device.geometry_record()),
-        device: device.name.clone(),
-        started: Some(rfc3339(started)),
-        host: Some(Host::this()),
-        ..Provenance::default()
-    }
-}
-
-impl Experiment {
-    /// Returns the provenance of a run of this experiment.
-    pub fn provenance(&self, started: SystemTime, ignored: Vec<IgnoredOption>) -> Provenance {
-        let workload = WorkloadRecord {
-            kind: self.workload.kind().to_owned(),
-            path: self.workload.path(),
-            text: self.workload.text(),
-            volume: self.volume,
-            pace: self.pace.clone(),
-            pace_from: self.pace_from.as_deref().map(|path| path.display().to_string()),
-            precondition: self.precondition,
-            ignored,
-            jobs: self.workload.jobs(&self.target()).unwrap_or_default(),
-        };
-        Provenance {
-            workload: Some(workload),
-            seed: Some(self.seed),
-            ..provenance(&self.device, Kind::Simulated, started)
-        }
-    }
 }

@@ -7,10 +7,10 @@ use wafer_record::host::available_memory;
 use wafer_record::{Record, Snapshot};
 
 use crate::control::{Control, Progress};
-use crate::error::LabError;
-use crate::experiment::Checked;
 use crate::run::run;
 use crate::steady::SteadyStates;
+use wafer_experiment::Checked;
+use wafer_experiment::LabError;
 
 /// A batch of runs, with its limits and callbacks.
 pub struct Batch<'a> {

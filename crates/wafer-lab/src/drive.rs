@@ -3,8 +3,8 @@
 use crate::clock::Instant;
 use std::collections::VecDeque;
 
-use wafer_device::{Device, Geometry};
-use wafer_interface::{Command, FdpEvent, MediaWork, NsId, Observer, Placement, StreamDescription};
+use wafer_device::Device;
+use wafer_interface::{FdpEvent, MediaWork, Observer};
 use wafer_record::{Event, Events, Live, ReclaimUnits, Snapshot, Wear};
 
 use crate::control::Stage;
@@ -113,47 +113,6 @@ pub(crate) fn snapshot(device: &mut Drive, stage: Stage) -> Snapshot {
         },
         wear: Some(Wear::of(device)),
         reclaim_units: Some(units),
-    }
-}
-
-/// Translates the placement indices of a workload to placement identifiers. Indices count through the
-/// Reclaim Unit Handle Status of the namespace, which lists every group of every handle.
-pub(crate) struct Placements(Option<Vec<Vec<Placement>>>);
-
-/// An identifier that no namespace defines: beyond every list, and not the absence of a directive.
-const UNKNOWN: Placement = Placement(u16::MAX - 1);
-
-impl Placements {
-    /// Returns the translation for a stream. With one reclaim group, index and identifier are the same.
-    pub(crate) fn of(geometry: &Geometry, description: StreamDescription) -> Self {
-        if geometry.groups == 1 || description.identifiers {
-            return Placements(None);
-        }
-        // Bits of an identifier below its reclaim group.
-        let shift = 16 - u32::from(geometry.groups).next_power_of_two().trailing_zeros();
-        let table = |handles: &Vec<u16>| {
-            let each = (0..handles.len() as u16).flat_map(|handle| {
-                (0..geometry.groups).map(move |group| Placement(group << shift | handle))
-            });
-            each.collect()
-        };
-        Placements(Some(geometry.namespace_handles.iter().map(table).collect()))
-    }
-
-    /// Translates the placements of commands.
-    pub(crate) fn resolve(&self, commands: &mut [Command]) {
-        if self.0.is_some() {
-            for command in commands.iter_mut().filter(|c| c.placement != Placement::NONE) {
-                command.placement = self.identifier(command.namespace, command.placement.0);
-            }
-        }
-    }
-
-    /// Returns the identifier of an index.
-    pub(crate) fn identifier(&self, namespace: NsId, index: u16) -> Placement {
-        let Some(tables) = &self.0 else { return Placement(index) };
-        let table = tables.get(namespace.index());
-        table.and_then(|t| t.get(usize::from(index))).copied().unwrap_or(UNKNOWN)
     }
 }
 

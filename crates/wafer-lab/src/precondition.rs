@@ -6,7 +6,7 @@ use wafer_device::Geometry;
 use wafer_interface::{Command, CommandStream, LBA_BYTES, NsId, Op, Placement, stream};
 use wafer_record::Precondition;
 
-use crate::seed::derived;
+use wafer_experiment::derived_seed;
 
 /// Bytes of one sequential command of the fill.
 const FILL_BYTES: u64 = 1 << 20;
@@ -36,7 +36,7 @@ impl PreconditionStream {
             return None;
         }
         let fill = if precondition.sequential { 0 } else { pages.len() };
-        let rng = Xoshiro256PlusPlus::seed_from_u64(derived(seed, 0));
+        let rng = Xoshiro256PlusPlus::seed_from_u64(derived_seed(seed, 0));
         Some(PreconditionStream { page, pages, total, fill, next_page: 0, random_left, rng })
     }
 

@@ -18,10 +18,10 @@ use self::pump::Pump;
 use self::underway::Underway;
 use crate::clock::Instant;
 use crate::control::{Control, Stage};
-use crate::error::LabError;
-use crate::experiment::Experiment;
-use crate::source::Built;
 use crate::time::TimedRun;
+use wafer_experiment::Experiment;
+use wafer_experiment::LabError;
+use wafer_experiment::source::Built;
 
 /// Time between two progress reports.
 const PROGRESS_EVERY: Duration = Duration::from_millis(50);

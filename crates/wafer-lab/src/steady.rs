@@ -7,7 +7,7 @@ use wafer_device::Device;
 use wafer_record::record::{SteadyRecord, WorkloadRecord};
 
 use crate::drive::{Drive, Watch};
-use crate::experiment::Experiment;
+use wafer_experiment::Experiment;
 
 /// Logical bytes from which a drive is worth keeping: a smaller one is steady within a second.
 const WORTH_KEEPING: u64 = 1 << 30;
@@ -46,7 +46,7 @@ fn key(experiment: &Experiment) -> Option<Value> {
     let known: Option<Vec<Value>> = files.map(|path| identity(&path)).collect();
     Some(json!({
         "version": env!("CARGO_PKG_VERSION"),
-        "git": crate::GIT,
+        "git": wafer_experiment::GIT,
         "device": experiment.device.name,
         "config": config,
         "seed": experiment.seed,

@@ -12,8 +12,9 @@ use wafer_record::Recorder;
 use super::PROGRESS_EVERY;
 use crate::clock::Instant;
 use crate::control::{Control, Progress, Stage};
-use crate::drive::{Drive, Placements, snapshot};
-use crate::error::LabError;
+use crate::drive::{Drive, snapshot};
+use wafer_experiment::LabError;
+use wafer_experiment::Placements;
 
 /// Number of commands requested from the stream at once.
 pub(super) const BATCH: usize = 4096;

@@ -6,8 +6,8 @@ use wafer_record::{Record, Snapshot};
 
 use super::underway::Underway;
 use crate::control::Control;
-use crate::error::LabError;
-use crate::experiment::Experiment;
+use wafer_experiment::Experiment;
+use wafer_experiment::LabError;
 
 /// A run that its caller makes piece by piece, such as a page in a browser, whose one thread also has to listen.
 /// The result is that of [`run`](super::run), whatever the pieces.

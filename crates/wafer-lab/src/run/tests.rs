@@ -4,8 +4,8 @@ use wafer_interface::{Command, Placement, stream};
 use wafer_record::{HandleKey, Precondition, Volume};
 
 use super::*;
-use crate::source::Host;
 use crate::{FioSource, Options, Progress, Workload};
+use wafer_experiment::source::Host;
 
 /// Single-page writes at scattered addresses, alternating between two placement handles.
 struct Scatter {

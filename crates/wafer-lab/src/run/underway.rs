@@ -16,12 +16,12 @@ use crate::assemble;
 use crate::clock::{Instant, SystemTime};
 use crate::control::{Control, Stage};
 use crate::drive::{Drive, Watch, snapshot};
-use crate::error::LabError;
-use crate::experiment::Experiment;
 use crate::precondition::PreconditionStream;
-use crate::reference::Reference;
-use crate::source::{Built, SourceTarget, TimedJob};
 use crate::steady::{self, SteadyStates};
+use wafer_experiment::Experiment;
+use wafer_experiment::LabError;
+use wafer_experiment::Reference;
+use wafer_experiment::source::{Built, SourceTarget, TimedJob};
 
 /// Most logical capacities that a drive takes to become steady.
 const MOST_CAPACITIES: u64 = 30;

@@ -10,9 +10,10 @@ use wafer_record::time::LifeRecord;
 use wafer_record::{Recorder, TimeRecord, endurance};
 
 use super::statistics::Statistics;
-use crate::drive::{Drive, Placements};
-use crate::error::LabError;
-use crate::source::TimedJob;
+use crate::drive::Drive;
+use wafer_experiment::LabError;
+use wafer_experiment::Placements;
+use wafer_experiment::source::TimedJob;
 
 /// Commands asked of a stream at once.
 const BATCH: usize = 64;

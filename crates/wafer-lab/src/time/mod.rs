@@ -4,13 +4,11 @@
 //! The device executes commands in the order of their submission, exactly as without a clock: the same commands in
 //! the same order give the same counters.
 
-mod closed_loop;
 mod drive;
 mod record;
 mod series;
 mod statistics;
 
-pub(crate) use closed_loop::ClosedLoop;
 pub(crate) use drive::TimedRun;
 
 #[cfg(test)]

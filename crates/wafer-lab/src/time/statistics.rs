@@ -8,7 +8,7 @@ use wafer_media::{Done, Latencies, Time};
 use wafer_record::time::Direction;
 
 use super::series::Series;
-use crate::source::TimedJob;
+use wafer_experiment::source::TimedJob;
 
 /// Returns what a request asks for whose latencies are recorded.
 fn direction_of(op: Op) -> Option<Direction> {

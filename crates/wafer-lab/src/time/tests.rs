@@ -6,9 +6,10 @@ use wafer_interface::{Command, Op, Placement, stream};
 use wafer_record::time::Requests;
 use wafer_record::{Precondition, Record, Recorder, TimeRecord};
 
-use super::{ClosedLoop, TimedRun};
+use super::TimedRun;
 use crate::drive::Watch;
 use crate::{Control, Experiment, FioSource, Options, Workload};
+use wafer_closed_loop::FixedDepth;
 use wafer_config::device_from_text;
 
 mod directions;
@@ -87,7 +88,7 @@ fn counts_as_without_a_clock(set: &[&str]) {
     let mut timed = Device::with_observer(&device.config, 3, watch).unwrap();
     let mut list = commands.clone().into_iter();
     let listed = stream::from_fn(move |out, max| out.extend(list.by_ref().take(max)));
-    let mut stream = ClosedLoop::new(Box::new(listed), 1, 0);
+    let mut stream = FixedDepth::new(Box::new(listed), 1, 0);
     let mut recorder = Recorder::new(100, None);
     let timing = device.config.timing.as_ref().unwrap();
     let mut run = TimedRun::new(&mut timed, &mut stream, timing, &[], None).unwrap();
@@ -428,7 +429,7 @@ fn a_read_with_holes_finds_its_pages_in_the_buffer() {
     let read = Command { op: Op::Read, ..Command::write(0, 24, Placement::NONE) };
     let mut list = vec![page(0), page(2), read].into_iter();
     let listed = stream::from_fn(move |out, max| out.extend(list.by_ref().take(max)));
-    let mut stream = ClosedLoop::new(Box::new(listed), 1, 0);
+    let mut stream = FixedDepth::new(Box::new(listed), 1, 0);
     let watch = Watch::new(false);
     let mut device = Device::with_observer(&experiment.device.config, 3, watch).unwrap();
     let mut run = TimedRun::new(&mut device, &mut stream, timing, &[], None).unwrap();

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 use wafer_config::load_device;
 use wafer_config::{Key, keys};
-use wafer_lab::{Experiment, Options, experiment_schema};
+use wafer_experiment::{Experiment, Options, experiment_schema};
 
 /// Values that no number, size, time or choice can have.
 const NONSENSE: [&str; 15] = [

@@ -10,7 +10,7 @@ use wafer_interface::CommandStream;
 use wafer_record::record::{IgnoredOption, JobRecord};
 
 use crate::error::LabError;
-use crate::time::ClosedLoop;
+use wafer_closed_loop::FixedDepth;
 use wafer_config::Place;
 use wafer_config::{Files, Layers, ResolvedDevice};
 
@@ -125,23 +125,23 @@ pub(super) fn depth_fault(depth: Option<u32>) -> Option<(&'static str, &'static 
 
 impl Built {
     /// Returns the commands in flight.
-    pub(crate) fn queue_depth(&self) -> u32 {
+    pub fn queue_depth(&self) -> u32 {
         self.host.queue_depth.unwrap_or(self.stream.description().queue_depth)
     }
 
     /// Returns it as it runs with a clock: in a closed loop, unless the stream waits itself, or has times and goes by them.
-    pub(crate) fn with_clock(self) -> Built {
+    pub fn with_clock(self) -> Built {
         let by_time = self.stream.description().timed && self.host.queue_depth.is_none();
         if by_time { self } else { self.in_closed_loop() }
     }
 
     /// Returns it in a closed loop, unless the stream waits itself.
-    pub(crate) fn in_closed_loop(self) -> Built {
+    pub fn in_closed_loop(self) -> Built {
         if self.stream.description().waits {
             return self;
         }
         let (depth, think_time) = (self.queue_depth(), self.host.think_time_ns);
-        Built { stream: Box::new(ClosedLoop::new(self.stream, depth, think_time)), ..self }
+        Built { stream: Box::new(FixedDepth::new(self.stream, depth, think_time)), ..self }
     }
 }
 

@@ -150,10 +150,10 @@ mod tests {
     use wafer_interface::Placement;
 
     use super::*;
-    use crate::{Control, Experiment, Options, Workload, run};
+    use crate::{Experiment, Options, Workload};
     use wafer_config::device_from_text;
 
-    fn experiment(commands: Vec<Command>, repeat: bool, volume: Option<&str>) -> Experiment {
+    fn experiment(commands: Vec<Command>, repeat: bool) -> Experiment {
         let text = "capacity = \"16MiB\"\noverprovisioning = 1.0\nhandles = 2\n\
                     [reclaim_unit]\nsize = \"1MiB\"\n";
         let device = device_from_text("small", text, &[]).unwrap();
@@ -163,24 +163,8 @@ mod tests {
             identifiers: false,
             repeat,
         };
-        let volume = volume.map(|text| text.parse().unwrap());
+        let volume = repeat.then(|| "1x".parse().unwrap());
         Experiment::of(device, Workload::new(source), &Options { volume, ..Options::default() })
-    }
-
-    fn fill() -> Vec<Command> {
-        (0..16).map(|mib| Command::write(mib * 2048, 2048, Placement(0))).collect()
-    }
-
-    #[test]
-    fn once_without_a_volume_and_again_until_it() {
-        let control = Control::unattended;
-        let once = run(&experiment(fill(), true, None), control()).unwrap();
-        assert_eq!(once.summary.host_bytes, 16 << 20);
-        let again = run(&experiment(fill(), true, Some("5x")), control()).unwrap();
-        assert_eq!((again.summary.host_bytes, again.summary.waf), (80 << 20, 1.0));
-        let ends = run(&experiment(fill(), false, Some("5x")), control()).unwrap();
-        assert_eq!(ends.summary.host_bytes, 16 << 20);
-        assert_eq!(ends.provenance.workload.as_ref().unwrap().kind, "commands");
     }
 
     #[test]
@@ -188,7 +172,7 @@ mod tests {
         let past = Command::write(16 * 2048 - 1, 2, Placement::NONE);
         let message = |command: Command| {
             let commands = vec![Command::write(0, 8, Placement::NONE), command];
-            experiment(commands, false, None).check().unwrap_err().to_string()
+            experiment(commands, false).check().unwrap_err().to_string()
         };
         assert_eq!(
             message(past),
@@ -202,7 +186,7 @@ mod tests {
             message(past.on(wafer_interface::NsId(3))),
             "arrays: command 1: namespace 3; the device has 1"
         );
-        let error = experiment(vec![Command::deallocate(0, 8)], true, Some("1x")).check();
+        let error = experiment(vec![Command::deallocate(0, 8)], true).check();
         assert!(error.unwrap_err().to_string().contains("no write among the commands"));
     }
 }

@@ -12,8 +12,8 @@ use wafer_interface::{
 };
 
 use super::interface::{Built, Host, Source, SourceTarget, TimedJob, Workload, depth_fault};
-use crate::drive::Placements;
 use crate::error::LabError;
+use crate::placements::Placements;
 use crate::seed;
 use wafer_config::{Files, Layers, ResolvedDevice, schema as schemas};
 

@@ -284,7 +284,7 @@ impl Experiment {
     }
 
     /// Returns the times of the device, for a run with a clock.
-    pub(crate) fn timing(&self) -> Option<&TimingConfig> {
+    pub fn timing(&self) -> Option<&TimingConfig> {
         self.device.config.timing.as_ref().filter(|_| self.timed)
     }
 

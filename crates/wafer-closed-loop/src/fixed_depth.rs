@@ -13,7 +13,7 @@ const LATER: usize = 32;
 
 /// A stream whose commands keep their order, each submitted as soon as one of `queue_depth` places is free.
 /// Times of the stream itself do not count.
-pub(crate) struct ClosedLoop {
+pub struct FixedDepth {
     stream: Box<dyn CommandStream>,
     description: StreamDescription,
     /// Nanoseconds from a completion until its place is free.
@@ -28,11 +28,13 @@ pub(crate) struct ClosedLoop {
     batch: Batch,
 }
 
-impl ClosedLoop {
-    pub(crate) fn new(stream: Box<dyn CommandStream>, queue_depth: u32, think_time: u64) -> Self {
+impl FixedDepth {
+    /// Puts `stream` in a closed loop of `queue_depth` commands (at least one), with `think_time` nanoseconds between a completion
+    /// and the next submission in its place.
+    pub fn new(stream: Box<dyn CommandStream>, queue_depth: u32, think_time: u64) -> Self {
         let queue_depth = queue_depth.max(1);
         let description = stream.description();
-        ClosedLoop {
+        FixedDepth {
             stream,
             description: StreamDescription { queue_depth, timed: true, waits: true, ..description },
             think_time,
@@ -44,7 +46,7 @@ impl ClosedLoop {
     }
 }
 
-impl CommandStream for ClosedLoop {
+impl CommandStream for FixedDepth {
     fn description(&self) -> StreamDescription {
         self.description
     }
@@ -109,7 +111,7 @@ mod tests {
 
     #[test]
     fn a_place_is_free_after_completion_and_thought() {
-        let mut stream = ClosedLoop::new(Box::new(reads(5)), 2, 30);
+        let mut stream = FixedDepth::new(Box::new(reads(5)), 2, 30);
         let mut batch = Batch::default();
         assert_eq!(stream.next(&mut batch, 8), StreamState::Waiting);
         assert_eq!(batch.times, [0, 0]);

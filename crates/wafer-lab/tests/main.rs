@@ -1,0 +1,4 @@
+//! Runs of workloads of several kinds: what they write, and what they refuse.
+
+mod commands;
+mod tenants;
