@@ -27,7 +27,9 @@ pub(super) fn device(
     let mut simulated = device.clone();
     let config = &mut simulated.config;
     config.fdp = true;
-    config.groups = 1;
+    if std::mem::replace(&mut config.groups, 1) > 1 {
+        notices.push("reclaim groups of the device are joined into one".to_owned());
+    }
     config.handles = options.handles.max(config.handles);
     if !config.namespaces.is_empty() {
         config.namespaces.clear();

@@ -107,6 +107,9 @@ pub(super) fn run(
                     placer.place(at + number, command, &mut batch);
                 }
                 drive.apply(&batch);
+                if let Err(ended) = drive.check_writable() {
+                    return Err(LabError::Run(format!("before all traffic is written, {ended}")));
+                }
                 at = end;
             }
             if cancel.load(Ordering::Relaxed) {

@@ -140,6 +140,21 @@ fn a_drive_that_does_not_fit_into_memory_is_refused() {
     assert!(matches!(refused, Err(LabError::Memory { .. })));
 }
 
+#[test]
+fn a_drive_that_wears_out_before_the_end_gives_no_advice() {
+    let device = device_with("[firmware]\nretire_after = 3\n");
+    let text = "[b]\nrw=randwrite\nbs=4k\ntime_based=1\nruntime=1d\n".to_owned();
+    let workload = Workload::new(wafer_lab::FioSource { path: "b.fio".into(), text });
+    let options = AdviseOptions { handles: 2, volume: Some(1 << 30), ..Default::default() };
+    let never = AtomicBool::new(false);
+    let refused = advise(&device, &workload, None, &options, &never, &|_| {});
+    let error = refused.map(|_| ()).unwrap_err().to_string();
+    assert!(
+        error.contains("before all traffic is written") && error.contains("read-only"),
+        "{error}"
+    );
+}
+
 fn of_kind(advice: &Advice, kind: SchemeKind) -> f64 {
     advice.schemes.iter().filter(|w| w.kind == kind).map(|w| w.waf).fold(f64::INFINITY, f64::min)
 }

@@ -108,7 +108,7 @@ fn an_output_that_is_an_input_or_a_device_is_refused() {
                 refused(&folder, &line, out, "input");
             }
         }
-        refused(&folder, &line, "/dev/zero", "is a device or a socket, not a file");
+        refused(&folder, &line, "/dev/full", "is a device or a socket, not a file");
         refused(&folder, &line, "missing/x", "no folder");
     }
     // The bytes of a drive, and what it keeps beside them.
@@ -145,6 +145,15 @@ fn streams_are_written_to_and_never_replaced() {
     let done = Command::new("sh").args(["-c", &shell]).current_dir(folder.0.path()).status();
     assert!(done.unwrap().success());
     assert!(fs::read_to_string(folder.path("log")).unwrap().starts_with("before\n{"));
+}
+
+#[test]
+fn a_document_without_an_end_is_not_read_to_it() {
+    let folder = Folder::new();
+    let output = folder.wafer(&["reproduce", "warp/one-stream", "--markdown", "/dev/full"]);
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(text.contains("/dev/full") && text.lines().count() == 1, "{text}");
+    assert_eq!(output.status.code(), Some(2));
 }
 
 #[test]

@@ -58,15 +58,20 @@ impl Placer {
             RuleKind::Simple(Simple::Process) => Choice::Process(by_process(scan, last)),
             RuleKind::Simple(Simple::Size) => Choice::Size(last),
             RuleKind::Simple(Simple::Sequential) => Choice::Sequential,
-            RuleKind::Map(file) => Choice::Map(PlaceMap::read(&folder.join(file))?),
+            RuleKind::Map(file) => {
+                let path = folder.join(file);
+                let map = PlaceMap::read(&path)?;
+                check_handles(map.ranges().map(|(.., handle)| handle), handles, &path)?;
+                Choice::Map(map)
+            }
             RuleKind::File(file) => {
                 let path = folder.join(file);
                 let rules = read_rules(&path)?;
-                check_handles(&rules, handles, &path)?;
+                check_handles(rules.iter().map(|rule| rule.handle), handles, &path)?;
                 Choice::List(rules.iter().map(|r| compiled(r, scan)).collect())
             }
             RuleKind::List(list) => {
-                check_handles(list, handles, &scan.path)?;
+                check_handles(list.iter().map(|rule| rule.handle), handles, &scan.path)?;
                 Choice::List(list.iter().map(|r| compiled(r, scan)).collect())
             }
         };
@@ -127,15 +132,18 @@ impl Placer {
     }
 }
 
-/// Refuses rules for handles that the namespace lacks. Where it has but one, as without FDP, all writes go there.
-fn check_handles(rules: &[Rule], handles: u16, path: &Path) -> Result<(), TraceError> {
-    match rules.iter().find(|rule| handles > 1 && rule.handle >= handles) {
+/// Refuses handles that the namespace lacks. Where it has but one, as without FDP, all writes go there.
+fn check_handles(
+    mut used: impl Iterator<Item = u16>,
+    handles: u16,
+    path: &Path,
+) -> Result<(), TraceError> {
+    match used.find(|handle| handles > 1 && *handle >= handles) {
         None => Ok(()),
-        Some(rule) => Err(TraceError::Option {
+        Some(handle) => Err(TraceError::Option {
             path: path.to_owned(),
             reason: format!(
-                "placement: {} is not a placement index of the namespace (0 to {})",
-                rule.handle,
+                "placement: {handle} is not a placement index of the namespace (0 to {})",
                 handles - 1
             ),
         }),

@@ -10,7 +10,7 @@ use wafer_interface::{
 use wafer_record::capture::used_before;
 
 use super::error::TraceError;
-use super::options::{Repeat, TraceOptions, Volumes};
+use super::options::{Map, Repeat, TraceOptions, Volumes};
 use super::placing::Placer;
 use super::reader::TraceReader;
 use super::remap::{Area, Fit, Remap};
@@ -116,6 +116,13 @@ impl TraceStream {
             let placer =
                 Placer::new(&trace.options.placement, scan, handles.unwrap_or(1), target.folder)?;
             notices.extend(placer.unmet(scan));
+            let moved = fit != Fit::Given || !matches!(trace.options.map, Map::Auto | Map::Keep);
+            if moved && placer.map().is_some() {
+                notices.push(format!(
+                    "{path}: the ranges of the placement map are addresses on the device; those of the trace are moved there \
+                     by `map`"
+                ));
+            }
             tenants.push(Tenant {
                 reader: TraceReader::open(&scan.path, Some(scan.format))?,
                 filter: Filter::new(&trace.options),

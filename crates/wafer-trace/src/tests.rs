@@ -366,6 +366,17 @@ fn rules_are_tables_or_a_file_of_them() {
         let message = placed(r#""rules:rules.toml""#).unwrap_err();
         assert!(message.contains(expected) && message.lines().count() == 1, "{message}");
     }
+    std::fs::write(
+        folder.path().join("map.csv"),
+        "namespace,first_byte,bytes,handle\n1,0,4096,8\n",
+    )
+    .unwrap();
+    let message = placed(r#""map:map.csv""#).unwrap_err();
+    assert!(
+        message
+            .ends_with("map.csv: placement: 8 is not a placement index of the namespace (0 to 7)"),
+        "{message}"
+    );
     assert!(placed(r#""rules:missing.toml""#).unwrap_err().ends_with("missing.toml: no such file"));
 }
 

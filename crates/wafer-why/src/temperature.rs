@@ -14,6 +14,8 @@ const PART: u64 = 64 << 10;
 const LOOK: f64 = 4.0;
 /// A part is hot or cold if it is written so many times more or less often than the mean.
 const APART: f64 = 2.0;
+/// Writes of a part, on average, below which it is chance that one is written twice as often as another.
+const LEAST_WRITES: u64 = 16;
 /// Temperatures of one handle.
 pub(crate) const CLASSES: u16 = 3;
 
@@ -40,7 +42,7 @@ struct Written {
 }
 
 impl Temperature {
-    /// Looks at the writes of an experiment. `None` if it writes nothing.
+    /// Looks at the writes of an experiment. `None` if it writes nothing, or too little to tell.
     pub(crate) fn of(experiment: &Experiment) -> Result<Option<Self>, WhyError> {
         let geometry = &experiment.device.geometry;
         let mut built = experiment.build()?;
@@ -51,7 +53,7 @@ impl Temperature {
         let logical = experiment.device.logical_bytes();
         let most =
             experiment.volume_bytes().unwrap_or(u64::MAX).min((LOOK * logical as f64) as u64);
-        let (mut seen, mut idle) = (0, 0);
+        let (mut seen, mut idle, mut writes) = (0, 0, 0u64);
         let mut batch = Batch::default();
         while seen < most && idle < 1 << 16 {
             batch.clear();
@@ -70,6 +72,7 @@ impl Temperature {
                 let Some(counts) = counts.get_mut(command.namespace.index()) else { continue };
                 let first = command.lba * LBA_BYTES / PART;
                 let last = (command.lba * LBA_BYTES + command.bytes().max(1) - 1) / PART;
+                writes += last - first + 1;
                 for part in first..=last {
                     if let Some(count) = counts.get_mut(part as usize) {
                         *count = count.saturating_add(command.blocks);
@@ -86,6 +89,9 @@ impl Temperature {
         let written = counts.iter().flatten().filter(|count| **count > 0);
         let (parts, blocks) = written
             .fold((0u32, 0), |(parts, blocks), count| (parts + 1, blocks + u64::from(*count)));
+        if writes < LEAST_WRITES * u64::from(parts) {
+            return Ok(None);
+        }
         let mean = blocks as f64 / f64::from(parts.max(1));
         let class = |count: u32| match f64::from(count) / mean {
             cold if cold < 1.0 / APART => 0,
@@ -123,5 +129,29 @@ impl Temperature {
         let classes = self.classes.get(command.namespace.index());
         let class = classes.and_then(|classes| classes.get(part)).copied().unwrap_or(0);
         Placement(rank * CLASSES + u16::from(class))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use wafer_lab::Options;
+
+    use super::*;
+
+    /// Of a few uniform writes some land twice in one part, and none in another: that is chance.
+    #[test]
+    fn few_writes_have_no_temperature() {
+        let is_told = |volume: &str| {
+            let text = format!(
+                "volume = \"{volume}\"\n[device]\ncapacity = \"256MiB\"\nreclaim_unit = {{ size = \"1MiB\" }}\n\
+                 overprovisioning = 0.2\n[workload]\nfio_text = '''\n[job]\nrw=randwrite\nbs=4k\n'''\n"
+            );
+            let experiment =
+                Experiment::from_text(Path::new("t.toml"), &text, &Options::default()).unwrap();
+            Temperature::of(&experiment).unwrap().is_some()
+        };
+        assert_eq!(["3MiB", "128MiB", "2x"].map(is_told), [false, false, true]);
     }
 }

@@ -39,6 +39,14 @@ fn little_spare_space() {
     assert_cause("spare_space", &fio(device, "volume = \"8x\"", UNIFORM));
 }
 
+/// What still changes after a steady start is the workload.
+#[test]
+fn a_run_that_began_in_steady_state_is_not_told_to() {
+    let device = "capacity = \"256MiB\"\nreclaim_unit = { size = \"1MiB\" }\noverprovisioning = 0.2\nhandles = 8";
+    let found = why("steady", &fio(device, "volume = \"2x\"\nprecondition = \"steady\"", UNIFORM));
+    assert!(found.causes.iter().all(|cause| cause.cause != "not_steady"), "{:?}", found.causes);
+}
+
 #[test]
 fn few_units() {
     let device = "capacity = \"512MiB\"\nreclaim_unit = { size = \"8MiB\" }\noverprovisioning = 0.25\nhandles = 8\n\

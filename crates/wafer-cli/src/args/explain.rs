@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
+use super::values::within;
+
 const EXPLAIN_EXAMPLES: &str = "\
 Examples:
   wafer run configs/experiments/warp-three-stream-zoned-fdp.toml --attribution --json zoned.json
@@ -33,6 +35,6 @@ pub(crate) struct ExplainArgs {
     pub(crate) json: Option<Option<PathBuf>>,
 
     /// Maximum number of simultaneous runs of --why. Default: one per core.
-    #[arg(long, value_name = "N", requires = "why")]
+    #[arg(long, value_name = "N", requires = "why", value_parser = within(1..=4096))]
     pub(crate) threads: Option<usize>,
 }

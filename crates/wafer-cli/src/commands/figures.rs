@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 use wafer_config::ConfigError;
 
-use anyhow::Context as _;
 use wafer_lab::{Checked, LabError};
+use wafer_record::files::read_text;
 use wafer_record::{Outputs, write_json};
 use wafer_studies::reproduce::{COLUMNS, Outcomes, Plan, Reproduction, cells, result_file};
 
@@ -92,9 +92,9 @@ fn read_or_empty(path: &Path) -> anyhow::Result<String> {
     if output::is_stdout(path) {
         return Ok(String::new());
     }
-    match std::fs::read_to_string(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
-        read => read.with_context(|| path.display().to_string()),
+    match path.try_exists() {
+        Ok(false) => Ok(String::new()),
+        _ => Ok(read_text(path).map_err(LabError::from)?),
     }
 }
 

@@ -166,7 +166,7 @@ pub(super) fn of(cause: &Cause) -> (String, String) {
         Cause::Tail { direction, percentile, us, median_us, part, share } => (
             format!(
                 "{} p{percentile} is {}, {:.1} times the median.",
-                if direction == "read" { "Read" } else { "Write" },
+                capitalized(direction),
                 time(*us),
                 us / median_us
             ),
@@ -180,6 +180,12 @@ pub(super) fn of(cause: &Cause) -> (String, String) {
             (format!("The runs have the same WAF within 1 %{}.", reached(*volume)), String::new())
         }
     }
+}
+
+/// Returns a word as the first of a sentence.
+fn capitalized(word: &str) -> String {
+    let mut letters = word.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// Returns the volume at which runs of different length are compared.

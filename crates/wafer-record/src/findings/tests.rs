@@ -158,6 +158,8 @@ fn the_tail_of_a_run_with_a_clock_names_what_it_waits_for() {
     let expected = "Read p99.9 is 900 µs, 15.0 times the median. Requests beyond it spend 71 % of their time behind \
                     erases.";
     assert_eq!(titles(&read(requests(100_000, 900.0))), [expected]);
+    let trims = TimeRecord { trim: Some(requests(100_000, 900.0)), ..TimeRecord::default() };
+    assert_eq!(titles(&trims), [expected.replace("Read", "Trim")]);
     // A tail near the median, and one of too few requests, have no cause.
     assert_eq!(titles(&read(requests(100_000, 110.0))), [""; 0]);
     assert_eq!(titles(&read(requests(1_000, 900.0))), [""; 0]);

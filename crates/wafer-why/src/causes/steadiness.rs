@@ -8,6 +8,10 @@ use super::{Case, Counterfactual, Measure};
 
 pub(super) fn plan(case: &Case<'_>) -> Vec<Counterfactual> {
     let Some(volume) = case.base.volume_bytes() else { return Vec::new() };
+    // What still changes after that is the workload, not the drive.
+    if case.base.precondition.steady {
+        return Vec::new();
+    }
     let volume = Volume::Bytes(Bytes(2 * volume + 2 * case.base.device.logical_bytes()));
     vec![Counterfactual {
         cause: "not_steady",
