@@ -12,7 +12,8 @@
 //!
 //! # Invariants
 //! - The same file, options and seed give the same stream of commands.
-//! - Nothing here is on the path of a command: this crate is compiled for size. Streams are those of the crates below.
+//! - Streams are made here and come from the crates below. What is on the path of every command is not here: this crate is
+//!   compiled for size.
 //!
 //! # Error model
 //! [`LabError`], one line each, with its causes as sources. [`LabError::is_usage`] separates errors in the

@@ -15,9 +15,7 @@
 //! - A result file is complete or absent.
 //!
 //! # Error model
-//! [`LabError`], one line each, with its causes as sources. [`LabError::is_usage`] separates errors in the
-//! user's input (with file, line and key) from later failures. Errors name arguments by their role; the
-//! command line and Python add their own words. No input file causes a panic.
+//! [`LabError`], as in `wafer-experiment`. A run stops at the first error.
 //!
 //! # What it does not implement
 //! - Saving and restoring the state of a run. A caller may keep drives in steady state ([`SteadyStates`]).
