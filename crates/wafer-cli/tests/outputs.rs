@@ -108,7 +108,7 @@ fn an_output_that_is_an_input_or_a_device_is_refused() {
                 refused(&folder, &line, out, "input");
             }
         }
-        refused(&folder, &line, "/dev/full", "is a device or a socket, not a file");
+        refused(&folder, &line, "/dev/zero", "is a device or a socket, not a file");
         refused(&folder, &line, "missing/x", "no folder");
     }
     // The bytes of a drive, and what it keeps beside them.
