@@ -43,7 +43,10 @@ pub(crate) fn run(args: &CompareArgs, quiet: bool) -> anyhow::Result<()> {
     documents.try_for_each(|path| outputs.output_or_stdout(path))?;
     let results = run_all(&check_all(&runs)?, args.threads, quiet, None, |_, _| Ok(()))?;
     let records: Vec<Record> = results.into_iter().collect::<Result<_, LabError>>()?;
-    records.iter().flat_map(wafer_lab::warnings).for_each(|text| output::warning(&text));
+    // The runs of one policy mostly say the same.
+    let mut said = HashSet::new();
+    let warnings = records.iter().flat_map(wafer_lab::warnings);
+    warnings.filter(|text| said.insert(text.clone())).for_each(|text| output::warning(&text));
 
     let mut ranked = Vec::new();
     let each = policies.len() * args.seeds as usize;
