@@ -2,9 +2,9 @@
 
     python python/tests/clean_install.py WHEEL ENVIRONMENT
 
-Run by ``make python``. Fails unless nothing but NumPy and tqdm came along, ``import wafer`` takes less than
-0.3 s of processor time, the ``wafer`` command works, a run in Python is the run of that command, and the
-blocks of the first tutorials run.
+Run by ``make python``. Fails unless nothing but NumPy and tqdm came along, ``import wafer`` imports no
+package of the extras, the ``wafer`` command works, a run in Python is the run of that command, and the blocks
+of the first tutorials run.
 """
 
 import json
@@ -19,19 +19,11 @@ ROOT = Path(__file__).resolve().parents[2]
 TUTORIALS = ("first-run.md", "python.md")
 JOB = "[w]\nrw=randwrite\nbs=4k\nsize=100%\nnorandommap=1\ntime_based=1\nruntime=1d\n"
 
-# Runs inside the environment. Measures processor time, so that other programs do not matter.
+# Runs inside the environment.
 LOOK = """
-import importlib.metadata, json, resource, subprocess, sys
+import importlib.metadata, json, sys
 
-def seconds(program):
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([sys.executable, "-c", program], check=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return sum(getattr(after, k) - getattr(before, k) for k in ("ru_utime", "ru_stime"))
-
-importing = min(seconds("import wafer") for _ in range(5)) - min(seconds("pass") for _ in range(5))
 import wafer
-before = set(sys.modules)
 wafer.sweep, wafer.calibrate, wafer.stats, wafer.endurance, wafer.figures
 device = wafer.Device("warp", capacity="256MiB", reclaim_unit_size="4MiB", overprovisioning=0.3)
 result = wafer.run(device, wafer.fio("job.fio"), volume="3x", seed=7)
@@ -42,7 +34,6 @@ except wafer.MissingExtra as error:
     told = str(error)
 print(json.dumps({
     "packages": sorted(d.metadata["Name"].lower() for d in importlib.metadata.distributions()),
-    "importing": importing,
     "modules": sorted(m for m in sys.modules if "." not in m),
     "digest": result.digest,
     "told": told,
@@ -70,7 +61,6 @@ def main(package: Path, environment: Path) -> None:
     ]
     assert seen["place"].startswith(str(environment.resolve())), seen["place"]
     assert not HEAVY & set(seen["modules"]), seen["modules"]
-    assert seen["importing"] < 0.3, f"import wafer takes {seen['importing']:.2f} s"
     assert seen["told"] == "matplotlib is not installed; pip install 'wafer[analysis]'", seen["told"]
     assert seen["typed"]
 
@@ -90,7 +80,7 @@ def main(package: Path, environment: Path) -> None:
         env={**inside, **tools},
         check=True,
     )
-    print(f"{package.name} alone: import wafer takes {seen['importing']:.2f} s; runs as its command does")
+    print(f"{package.name} alone runs as its command does")
 
 
 if __name__ == "__main__":
