@@ -61,6 +61,8 @@ pub struct Device<O: Observer = ()> {
     pub(crate) writers: Writers,
     /// Changes the arrangement, if that is the policy.
     pub(crate) tuner: Option<Box<Tuner>>,
+    /// The first slot of the group in which writes go that name none.
+    pub(crate) chosen: u32,
     /// What writes wait in before they reach reclaim units.
     pub(crate) caches: Vec<WriteCache>,
     /// The care of the media, if the configuration asks for any.
@@ -84,15 +86,24 @@ pub(crate) struct NamespaceLayout {
     pub(crate) slots: Vec<u32>,
 }
 
+/// Where a host's write goes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Target {
+    pub(crate) slot: u32,
+    /// Whether the host named the reclaim group. If not, the device chooses it for each segment.
+    pub(crate) directed: bool,
+}
+
 impl NamespaceLayout {
-    /// Returns the slot of a write without directive or with a placement handle of group 0, the common
-    /// cases.
+    /// Returns where a write without directive goes, if it is in the group that begins with slot `chosen`, or one with
+    /// a placement handle of group 0: the common cases.
     #[inline(always)]
-    pub(crate) fn slot(&self, placement: Placement) -> Option<u32> {
+    pub(crate) fn target(&self, placement: Placement, chosen: u32) -> Option<Target> {
         if placement == Placement::NONE {
-            return self.slots.first().copied();
+            return self.slots.first().map(|slot| Target { slot: chosen + slot, directed: false });
         }
-        self.slots.get(usize::from(placement.0)).copied()
+        let slot = self.slots.get(usize::from(placement.0)).copied()?;
+        Some(Target { slot, directed: true })
     }
 }
 
@@ -216,6 +227,7 @@ impl<O: Observer> Device<O> {
                 .then(|| Box::new(Ledger::new(geometry.ru_count, handles))),
             writers: Writers::new(layout.counted_writers(&geometry)),
             tuner: None,
+            chosen: 0,
             caches: cached::caches(&geometry),
             maintenance: Maintenance::new(&geometry),
             translated: Translated::new(&geometry),

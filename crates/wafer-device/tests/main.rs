@@ -4,6 +4,7 @@ mod background;
 mod devices;
 mod firmware;
 mod fuzz;
+mod groups;
 mod media;
 mod sizes;
 mod small;

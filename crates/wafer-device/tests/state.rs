@@ -166,6 +166,7 @@ fn crafted_states_are_refused_with_the_name_of_the_field() {
         ("slots", set("/slots/0/segment", 1_000_000)),
         ("slots", set("/slots/0/room", 17)),
         ("slots", set("/slots/0/segment_room", 17)),
+        ("chosen_group", set("/chosen_group", 1)),
         ("floors", set("/floors/0", huge)),
         ("handles", shorten("/handles")),
         ("counters", set("/counters/media_bytes", huge)),

@@ -22,7 +22,7 @@ use super::{Drive, DriveOptions, Firmware, Inner, Life, Namespace, Pending};
 use wafer_storage::Storage;
 
 const MAGIC: [u8; 8] = *b"WAFERSTA";
-const VERSION: u32 = 10;
+const VERSION: u32 = 11;
 /// Bytes of the map that one check covers.
 const PIECE: usize = 1 << 20;
 

@@ -49,7 +49,7 @@ impl Op {
 pub struct Placement(pub u16);
 
 impl Placement {
-    /// No placement directive: the namespace's first handle, reclaim group 0.
+    /// No placement directive: the namespace's first handle, in a reclaim group that the device chooses.
     pub const NONE: Placement = Placement(u16::MAX);
 }
 

@@ -28,8 +28,8 @@ pub enum FdpEvent {
         /// Pages that were still to be written.
         unwritten_pages: u32,
     },
-    /// 0x03: a write named a placement identifier that its namespace does not have; it went to the
-    /// default.
+    /// 0x03: a write named a placement identifier that its namespace does not have; it went where writes without
+    /// directive go.
     InvalidPlacementIdentifier {
         /// The namespace.
         namespace: NsId,
@@ -46,7 +46,7 @@ pub enum FdpEvent {
         pages: u32,
     },
     /// 0x81: the device directed a handle's writes to a reclaim unit of another group, because the
-    /// group named had no space to reclaim.
+    /// group named had next to no space to reclaim.
     ImplicitlyModifiedRuh {
         /// The group that was named.
         group: RgId,

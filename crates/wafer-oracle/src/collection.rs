@@ -12,21 +12,31 @@ use crate::pages::SegmentId;
 use crate::sizes::Relocation;
 use crate::units::Log;
 
+/// What a host's need for space may cost in one round.
+#[derive(Clone, Copy)]
+pub(crate) struct Patience {
+    /// Full victims that the policy may choose.
+    pub(crate) futile: usize,
+    /// Invalid pages that the emptiest candidate of a group must have, where there are several groups.
+    pub(crate) least_gain: u32,
+}
+
 impl Oracle {
     /// Collects until a group has more free reclaim units than its reserve. Returns false if there is no space
-    /// to reclaim: no candidate or, with several groups, none that is not full of valid pages.
+    /// to reclaim: no candidate or, with several groups, none with as many invalid pages as it has to have.
     ///
-    /// The policy may take full victims `futile` times; then the fewest valid pages decide.
-    pub(crate) fn forced_collection(&mut self, group: u16, futile: &mut usize) -> bool {
+    /// The policy may take full victims a number of times; then the fewest valid pages decide.
+    pub(crate) fn forced_collection(&mut self, group: u16, patience: &mut Patience) -> bool {
         while self.free[usize::from(group)].len() <= self.sizes.reserve(group) {
             let Some(least) = self.least_valid(group) else { return false };
-            if self.sizes.groups > 1 && self.is_full(least) {
+            let gain = self.sizes.unit_pages - self.valid(least);
+            if self.sizes.groups > 1 && gain < patience.least_gain {
                 return false;
             }
-            let chosen = if *futile > 0 { self.ask_victim(group, true) } else { None };
+            let chosen = if patience.futile > 0 { self.ask_victim(group, true) } else { None };
             let victim = chosen.unwrap_or(least);
             if self.is_full(victim) {
-                *futile = futile.saturating_sub(1);
+                patience.futile = patience.futile.saturating_sub(1);
             }
             self.collect(group, victim, true);
         }

@@ -59,17 +59,17 @@ impl Oracle {
         (group < u32::from(self.sizes.groups)).then_some((group as u16, handle))
     }
 
-    /// Returns group and handle of a write. What the namespace does not define goes to its placement handle 0 in
-    /// group 0, with an event unless there was no directive.
-    pub(crate) fn place(&mut self, namespace: NsId, placement: Placement) -> (u16, u16) {
+    /// Returns group and handle of a write. What the namespace does not define goes to its placement handle 0, in
+    /// no certain group, with an event unless there was no directive.
+    pub(crate) fn place(&mut self, namespace: NsId, placement: Placement) -> (Option<u16>, u16) {
         if placement != Placement::NONE {
-            if let Some(place) = self.find_placement(namespace, placement) {
-                return place;
+            if let Some((group, handle)) = self.find_placement(namespace, placement) {
+                return (Some(group), handle);
             }
             let event = FdpEvent::InvalidPlacementIdentifier { namespace, placement };
             self.events.push(Event::Fdp(event));
         }
-        (0, self.namespaces[namespace.index()].handles[0])
+        (None, self.namespaces[namespace.index()].handles[0])
     }
 
     /// Creates a namespace with the lowest free number.

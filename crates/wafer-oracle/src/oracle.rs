@@ -48,6 +48,8 @@ pub struct Oracle {
     pub(crate) lifespans: Option<Lifespans>,
     pub(crate) deaths: Option<DeathTimes>,
     pub(crate) writers: Writers,
+    /// The group that a segment was begun in last for a write that names none.
+    pub(crate) favourite: u16,
     /// The handle whose write asked for space last.
     pub(crate) asking: u16,
     pub(crate) policy: Box<dyn Policy>,
@@ -87,6 +89,7 @@ impl Oracle {
             lifespans: Lifespans::new(sizes.separation, sizes.pages),
             deaths: by_death.then(|| DeathTimes::new(&sizes)),
             writers: Writers::new(sizes.handles),
+            favourite: 0,
             asking: 0,
             policy,
             random: Random::of_policies(seed),

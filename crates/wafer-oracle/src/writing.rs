@@ -9,11 +9,11 @@
 //!   spilled to another group stays there to the end of that segment; each page of a handle that separates, and
 //!   each command, tries the group named first.
 
-use std::cmp::Reverse;
 use std::ops::Range;
 
 use wafer_interface::{FdpEvent, NsId, Placement, RgId, RuhId};
 
+use crate::collection::Patience;
 use crate::death_times::Old;
 use crate::oracle::{Event, Oracle};
 use crate::pages::Segment;
@@ -23,8 +23,9 @@ use crate::units::Log;
 type Place = (u16, Log);
 
 impl Oracle {
-    /// Writes pages through a handle.
-    pub(crate) fn write(&mut self, pages: Range<u64>, group: u16, handle: u16) {
+    /// Writes pages through a handle. Without a group that is named, each segment goes to the one with most room.
+    pub(crate) fn write(&mut self, pages: Range<u64>, named: Option<u16>, handle: u16) {
+        let group = named.unwrap_or(self.favourite);
         let split = self.deaths.as_ref().is_some_and(|deaths| deaths.is_split(handle));
         let separates = self.lifespans.is_some() || split;
         let mut at = (group, Log::Host { handle, class: 0 });
@@ -45,12 +46,16 @@ impl Oracle {
                     deaths.sample(handle, old, self.clock);
                     death = deaths.death(handle, old, self.clock);
                 }
-                at = self.begin_segment(home, handle, death);
+                if named.is_none() {
+                    self.favourite = self.by_room()[0];
+                    home.0 = self.favourite;
+                }
+                at = self.begin_segment(home, handle, death, named.is_some());
             }
             self.write_page(page, at, handle);
             if self.room(self.open[&at].unit) == 0 {
                 self.close(at.0, at.1);
-                self.open_log(at, death, &mut self.futile_collections(at.0));
+                self.open_log(at, death, &mut self.patience(at.0));
             }
         }
     }
@@ -103,14 +108,14 @@ impl Oracle {
     }
 
     /// Looks around, and begins a segment of a host's log or of what takes its place. Returns which.
-    fn begin_segment(&mut self, home: Place, handle: u16, death: u64) -> Place {
+    fn begin_segment(&mut self, home: Place, handle: u16, death: u64, named: bool) -> Place {
         self.asking = handle;
         self.background_collection(home.0);
         self.maintain();
         if self.segments_in_use() >= self.sizes.most_segments() {
             self.merge_segments();
         }
-        let at = self.open_somewhere(home, death);
+        let at = self.open_somewhere(home, death, named);
         let unit = self.open[&at].unit;
         if self.open[&at].segment_room == 0 {
             let (born, pages) = (self.clock, Vec::new());
@@ -130,66 +135,85 @@ impl Oracle {
         1 + listed + self.pages.divisions.len()
     }
 
-    /// The log, open; or that of the same handle in the group with the most free reclaim units.
-    fn open_somewhere(&mut self, home: Place, death: u64) -> Place {
-        if self.keep_open(home, death) {
+    /// The log, open; or that of the same handle in another group, whatever it costs, by room.
+    fn open_somewhere(&mut self, home: Place, death: u64, named: bool) -> Place {
+        if self.keep_open(home, death, self.patience(home.0)) {
             return home;
         }
-        let mut groups: Vec<u16> = (0..self.sizes.groups).collect();
-        groups.sort_by_key(|group| Reverse(self.free[usize::from(*group)].len()));
-        for group in groups {
+        for group in self.by_room() {
             let other = (group, home.1);
-            if self.keep_open(other, death) {
+            let patience = Patience { least_gain: 1, ..self.patience(group) };
+            if !self.keep_open(other, death, patience) {
+                continue;
+            }
+            if named && group != home.0 {
                 let Log::Host { handle, .. } = home.1 else { unreachable!("a host writes") };
                 self.events.push(Event::Fdp(FdpEvent::ImplicitlyModifiedRuh {
                     group: RgId(home.0),
                     handle: RuhId(handle),
                     used: RgId(group),
                 }));
-                return other;
             }
+            return other;
         }
         unreachable!("no group has space to reclaim")
     }
 
+    /// The groups, those with most room first: free reclaim units beyond the reserve, then invalid pages of the
+    /// emptiest candidate, then the lower number.
+    fn by_room(&self) -> Vec<u16> {
+        let room = |group: u16| {
+            let free = self.free[usize::from(group)].len();
+            let beyond = free.saturating_sub(self.sizes.reserve(group));
+            let emptiest = self.least_valid(group);
+            let gain = emptiest.map(|unit| self.sizes.unit_pages - self.valid(unit));
+            (beyond, gain)
+        };
+        let mut groups: Vec<u16> = (0..self.sizes.groups).rev().collect();
+        groups.sort_by_key(|group| room(*group));
+        groups.reverse();
+        groups
+    }
+
     /// Opens a log until it is. Where hosts and collections share it, the collection that restores the reserve may
     /// fill what was opened.
-    fn keep_open(&mut self, at: Place, death: u64) -> bool {
-        let mut futile = self.futile_collections(at.0);
+    fn keep_open(&mut self, at: Place, death: u64, mut patience: Patience) -> bool {
         while !self.open.contains_key(&at) {
-            if !self.open_log(at, death, &mut futile) {
+            if !self.open_log(at, death, &mut patience) {
                 return false;
             }
         }
         true
     }
 
-    /// Full victims that a policy may choose in one round.
-    fn futile_collections(&self, group: u16) -> usize {
-        2 * self.sizes.group(group).len()
+    /// What space in a group may cost a host before it goes to another: full victims, twice as many as there are
+    /// reclaim units, and 15 pages moved for a page written.
+    fn patience(&self, group: u16) -> Patience {
+        let least_gain = self.sizes.unit_pages / 16 + 1;
+        Patience { futile: 2 * self.sizes.group(group).len(), least_gain }
     }
 
     /// Opens a closed log of a host: restores the reserve if it is short, takes a free reclaim unit, and restores
     /// the reserve. Returns false if the group has no space to reclaim.
-    pub(crate) fn open_log(&mut self, at: Place, death: u64, futile: &mut usize) -> bool {
+    pub(crate) fn open_log(&mut self, at: Place, death: u64, patience: &mut Patience) -> bool {
         let (group, Log::Host { handle, .. }) = at else { unreachable!("a host writes") };
         self.asking = handle;
-        if !self.forced_collection(group, futile) {
+        if !self.forced_collection(group, patience) {
             return false;
         }
         // A collection may have opened it.
         if !self.open.contains_key(&at) {
             let death = self.deaths.as_ref().map_or(0, |deaths| deaths.of_unit(at.1, death));
             self.open(group, at.1, death);
-            self.forced_collection(group, futile);
+            self.forced_collection(group, patience);
         }
         true
     }
 
     /// Opens the log of a handle in a group, with no death time.
     pub(crate) fn open_first_class(&mut self, group: u16, handle: u16) {
-        let mut futile = self.futile_collections(group);
-        self.open_log((group, Log::Host { handle, class: 0 }), 0, &mut futile);
+        let mut patience = self.patience(group);
+        self.open_log((group, Log::Host { handle, class: 0 }), 0, &mut patience);
     }
 
     /// Reclaim unit update: closes the open reclaim unit of a handle, unless nothing was written to it. Returns

@@ -1,7 +1,11 @@
 //! Open reclaim units and segments: what happens once a segment or a reclaim unit, out of the line of page writes.
 
+use std::cmp::Reverse;
+use std::ops::Range;
+
 use crate::device::{Device, Slot};
 use crate::flash::segment::{NONE, Written};
+use crate::geometry::Geometry;
 use wafer_interface::{Closed, FdpEvent, MediaWork, Observer, RgId, RuId, RuhId};
 
 /// What the path of a host write hands on to whatever opens segments and reclaim units for it.
@@ -9,14 +13,35 @@ use wafer_interface::{Closed, FdpEvent, MediaWork, Observer, RgId, RuId, RuhId};
 pub(crate) struct HostWrite {
     /// The handle that writes, on whose behalf space is reclaimed.
     pub(crate) handle: u32,
+    /// Whether the host named the reclaim group.
+    pub(crate) directed: bool,
     /// Predicted death time of the page, in host pages written to the device; 0: unknown.
     pub(crate) death_time: u64,
 }
 
+/// How far GC goes to get space for a host in a group.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// How many full victims the policy may take, which gains nothing: enough to take each once, which shows that this
+    /// will not change. Then the fewest valid pages decide.
+    pub(crate) full_victims: usize,
+    /// With several groups, the host goes elsewhere if every closed reclaim unit has as many valid pages.
+    pub(crate) most_valid: u32,
+}
+
+impl Limits {
+    /// Returns the limits for a group that was named or chosen. One page in 16: beyond that, a page that is written
+    /// costs more than 15 that are moved, which no reasonable spare of a group asks for.
+    fn new(geometry: &Geometry, group: &Range<u32>) -> Self {
+        let most_valid = geometry.pages_per_ru - geometry.pages_per_ru / 16;
+        Limits { full_victims: 2 * group.len(), most_valid }
+    }
+}
+
 impl HostWrite {
-    /// Returns the context of a write without known death time.
+    /// Returns the context of a directed write without known death time.
     pub(crate) fn by(handle: u32) -> Self {
-        HostWrite { handle, death_time: 0 }
+        HostWrite { handle, directed: true, death_time: 0 }
     }
 }
 
@@ -31,18 +56,18 @@ impl<O: Observer> Device<O> {
     }
 
     /// Gives a slot an empty open reclaim unit of its group, and restores the reserve of free ones.
-    /// Returns false if the group has no space to reclaim, which only happens with several groups.
+    /// Returns false if the group is too full for that, which only happens with several groups.
     pub(crate) fn open_slot(&mut self, slot: u32, write: HostWrite) -> bool {
-        let mut full_victims = self.most_full_victims(self.group_of(slot));
-        self.open_within(slot, write, &mut full_victims)
+        let mut limits = self.limits(slot);
+        self.open_within(slot, write, &mut limits)
     }
 
-    /// As [`Self::open_slot`], taking at most `full_victims` full victims.
-    fn open_within(&mut self, slot: u32, write: HostWrite, full_victims: &mut usize) -> bool {
+    /// As [`Self::open_slot`], within limits.
+    fn open_within(&mut self, slot: u32, write: HostWrite, limits: &mut Limits) -> bool {
         let group = self.group_of(slot);
         let by = RuhId(write.handle as u16);
         self.slots[slot as usize] = Slot::EMPTY;
-        if !self.above_reserve(group) && !self.force_gc(group, by, full_victims) {
+        if !self.above_reserve(group) && !self.force_gc(group, by, limits) {
             return false;
         }
         if self.slots[slot as usize].ru != NONE {
@@ -50,8 +75,13 @@ impl<O: Observer> Device<O> {
             return true;
         }
         self.open_unit(slot, write.death_time);
-        self.force_gc(group, by, full_victims);
+        self.force_gc(group, by, limits);
         true
+    }
+
+    /// Returns the limits for a slot whose group was named, or chosen for it.
+    fn limits(&self, slot: u32) -> Limits {
+        Limits::new(&self.geometry, &self.groups[usize::from(self.group_of(slot))].range)
     }
 
     /// Gives a slot a free reclaim unit for data with this predicted death time.
@@ -99,10 +129,11 @@ impl<O: Observer> Device<O> {
     }
 
     /// Starts the next segment of a host's slot; the moment at which background GC looks around.
-    /// Returns the slot to write to: another group's if this one has no space.
+    /// Returns the slot to write to: another group's if the host named none, or one without space.
     #[cold]
     #[inline(never)]
     pub(crate) fn next_segment(&mut self, slot: u32, write: HostWrite) -> u32 {
+        let slot = if write.directed { slot } else { self.choose_group(slot) };
         self.background_gc(self.group_of(slot), RuhId(write.handle as u16));
         self.maintain(RuhId(write.handle as u16));
         if self.segments.live() >= self.segment_limit {
@@ -117,7 +148,7 @@ impl<O: Observer> Device<O> {
         let pages = self.geometry.segment_size(room);
         // Counted as valid from the start: saves two additions a page.
         self.granted += u64::from(pages);
-        let HostWrite { handle, death_time } = write;
+        let HostWrite { handle, death_time, .. } = write;
         let written = Written { origin: handle as u8, born: self.clock, death_time };
         let label = self.segments.allocate(ru, pages, written);
         self.clear_pages(label);
@@ -129,14 +160,11 @@ impl<O: Observer> Device<O> {
         slot
     }
 
-    /// Opens a reclaim unit for a slot that has none. False if its group has no space.
-    fn keep_open(&mut self, slot: u32, write: HostWrite) -> bool {
+    /// Opens a reclaim unit for a slot that has none. False if its group is too full.
+    fn keep_open(&mut self, slot: u32, write: HostWrite, mut limits: Limits) -> bool {
         // Where host and GC share a log, the GC that restores the reserve may fill what was opened. A
         // policy that prefers full victims would do so for ever: the limit is for all rounds.
-        let mut full_victims = self.most_full_victims(self.group_of(slot));
-        while self.slots[slot as usize].ru != NONE
-            || self.open_within(slot, write, &mut full_victims)
-        {
+        while self.slots[slot as usize].ru != NONE || self.open_within(slot, write, &mut limits) {
             if self.slots[slot as usize].ru != NONE {
                 return true;
             }
@@ -144,22 +172,45 @@ impl<O: Observer> Device<O> {
         false
     }
 
-    /// Returns `slot`, or the same handle's slot in the group with most free reclaim units.
+    /// Chooses the group for the next segment of a host that names none: the one with most space. Returns the slot
+    /// there of the same handle and class.
+    fn choose_group(&mut self, slot: u32) -> u32 {
+        if self.groups.len() == 1 {
+            return slot;
+        }
+        let groups = 0..self.groups.len() as u16;
+        let group = groups.min_by_key(|group| self.cost_of_space(*group)).unwrap_or(0);
+        self.chosen = u32::from(group) * self.numbering.per_group;
+        self.chosen + slot % self.numbering.per_group
+    }
+
+    /// Returns by what groups are compared for space: the free reclaim units above the reserve, then the valid pages of
+    /// the emptiest that is closed.
+    fn cost_of_space(&mut self, group: u16) -> (Reverse<usize>, u32) {
+        let least = self.least_valid(group).map(|ru| self.rus.valid[ru.index()]);
+        (Reverse(self.spare(group)), least.unwrap_or(u32::MAX))
+    }
+
+    /// Returns `slot`, or the same handle's slot in another group if its own is too full.
     fn writable_slot(&mut self, slot: u32, write: HostWrite) -> u32 {
-        if self.keep_open(slot, write) {
+        if self.keep_open(slot, write, self.limits(slot)) {
             return slot;
         }
         let within = slot % self.numbering.per_group;
-        let mut groups: Vec<usize> = (0..self.groups.len()).collect();
-        groups.sort_by_key(|g| std::cmp::Reverse(self.rus.free[*g].len()));
+        let mut groups: Vec<u16> = (0..self.groups.len() as u16).collect();
+        groups.sort_by_cached_key(|group| self.cost_of_space(*group));
         for group in groups {
-            let other = group as u32 * self.numbering.per_group + within;
-            if self.keep_open(other, write) {
-                self.observer.event(&FdpEvent::ImplicitlyModifiedRuh {
-                    group: RgId(self.group_of(slot)),
-                    handle: RuhId(self.handle_of(slot) as u16),
-                    used: RgId(group as u16),
-                });
+            let other = u32::from(group) * self.numbering.per_group + within;
+            // Whatever it costs.
+            let limits = Limits { most_valid: self.geometry.pages_per_ru, ..self.limits(other) };
+            if self.keep_open(other, write, limits) {
+                if write.directed && other != slot {
+                    self.observer.event(&FdpEvent::ImplicitlyModifiedRuh {
+                        group: RgId(self.group_of(slot)),
+                        handle: RuhId(self.handle_of(slot) as u16),
+                        used: RgId(group),
+                    });
+                }
                 return other;
             }
         }

@@ -1,7 +1,7 @@
 //! The path of every command: map lookup, invalidate, append. Nothing here allocates, dispatches dynamically or
 //! logs; what happens once a segment or a reclaim unit is out of line.
 
-use crate::device::{Device, Slot};
+use crate::device::{Device, Slot, Target};
 use crate::flash::mapping;
 use crate::flash::mapping::{Label, RuIndex, UNMAPPED};
 use crate::flash::open::HostWrite;
@@ -131,7 +131,9 @@ impl<O: Observer> Device<O> {
         }
         let Some(first) = commands.first() else { return 0 };
         let Some(namespace) = self.namespaces.get(usize::from(first.namespace.0)) else { return 0 };
-        let Some(slot) = namespace.slot(first.placement) else { return 0 };
+        let Some(Target { slot, .. }) = namespace.target(first.placement, self.chosen) else {
+            return 0;
+        };
         let (first_page, pages) = (namespace.first_page, namespace.blocks >> shift);
         let Slot { ru, segment, segment_room, room } = self.slots[slot as usize];
         // The last page of a segment takes the general path, which opens the next.
@@ -254,10 +256,11 @@ impl<O: Observer> Device<O> {
             Op::Write => {
                 let first = namespace.first_page + (command.lba >> shift);
                 let last = namespace.first_page + ((end - 1) >> shift);
-                let slot = match namespace.slot(command.placement) {
-                    Some(slot) => slot,
+                let target = match namespace.target(command.placement, self.chosen) {
+                    Some(target) => target,
                     None => self.resolve_placement(command.namespace, command.placement),
                 };
+                let Target { slot, directed } = target;
                 if (command.lba | end) & mask != 0 {
                     let head = u64::from(command.lba & mask != 0);
                     let tail = u64::from(end & mask != 0);
@@ -279,9 +282,10 @@ impl<O: Observer> Device<O> {
                     }
                 }
                 if self.is_split(by) {
-                    self.append_separated(slot, first, pages);
+                    self.append_separated(target, first, pages);
                 } else {
-                    self.append(slot, first, pages, HostWrite::by(by));
+                    let write = HostWrite { directed, ..HostWrite::by(by) };
+                    self.append(slot, first, pages, write);
                 }
                 self.writers.wrote(by, 1);
             }
@@ -350,7 +354,8 @@ impl<O: Observer> Device<O> {
     }
 
     /// Appends a run of pages, each to the open reclaim unit of its class.
-    fn append_separated(&mut self, home: u32, first: u64, pages: u64) {
+    fn append_separated(&mut self, to: Target, first: u64, pages: u64) {
+        let Target { slot: home, directed } = to;
         let handle = self.handle_of(home);
         for page in first..first + pages {
             let label = self.map.as_slice()[page as usize];
@@ -360,7 +365,7 @@ impl<O: Observer> Device<O> {
                 rule.host_class(handle, old, self.clock)
             });
             let slot = self.numbering.class_slot(home, class);
-            self.append(slot, page, 1, HostWrite { handle, death_time });
+            self.append(slot, page, 1, HostWrite { handle, directed, death_time });
         }
     }
 
@@ -501,13 +506,15 @@ impl<O: Observer> Device<O> {
         ((group as usize) < self.groups.len()).then_some(group * self.numbering.per_group + slot)
     }
 
-    /// Returns the slot of a placement identifier that is not a placement handle of group 0.
+    /// Returns the target of a placement identifier that is not a placement handle of group 0.
     #[cold]
-    fn resolve_placement(&mut self, namespace: NsId, placement: Placement) -> u32 {
-        self.defined_slot(namespace, placement).unwrap_or_else(|| {
-            self.observer.event(&FdpEvent::InvalidPlacementIdentifier { namespace, placement });
-            self.namespaces[namespace.index()].slots[0]
-        })
+    fn resolve_placement(&mut self, namespace: NsId, placement: Placement) -> Target {
+        if let Some(slot) = self.defined_slot(namespace, placement) {
+            return Target { slot, directed: true };
+        }
+        self.observer.event(&FdpEvent::InvalidPlacementIdentifier { namespace, placement });
+        let slot = self.chosen + self.namespaces[namespace.index()].slots[0];
+        Target { slot, directed: false }
     }
 
     /// Executes [`Op::Update`]: moves the handle behind a placement identifier to an empty reclaim

@@ -5,6 +5,7 @@ use std::ops::Range;
 use crate::attribution::Ledger;
 use crate::device::{Device, Slot};
 use crate::flash::mapping::{Label, RuIndex};
+use crate::flash::open::Limits;
 use crate::flash::segment::NONE;
 use crate::layout::Relocation;
 use wafer_interface::Isolation;
@@ -45,33 +46,32 @@ impl Collecting {
 impl<O: Observer> Device<O> {
     /// Returns whether a group has more free reclaim units than forced GC asks for.
     pub(crate) fn above_reserve(&self, group: u16) -> bool {
-        let reserve = self.geometry.forced_free(self.range_of(group).len() as u32);
-        self.rus.free[usize::from(group)].len() > reserve as usize
+        self.spare(group) > 0
     }
 
-    /// Collects until a group is above its reserve. False if every candidate is full of valid pages,
-    /// which [`DeviceConfig::resolve`](crate::DeviceConfig::resolve) excludes for a device of one group.
+    /// Returns how many more reclaim units of a group are free than forced GC asks for.
+    pub(crate) fn spare(&self, group: u16) -> usize {
+        let reserve = self.geometry.forced_free(self.range_of(group).len() as u32);
+        self.rus.free[usize::from(group)].len().saturating_sub(reserve as usize)
+    }
+
+    /// Collects until a group is above its reserve. False if every candidate has too many valid pages: in a device of
+    /// one group if there is none, which [`DeviceConfig::resolve`](crate::DeviceConfig::resolve) excludes.
     ///
-    /// Policies that do not look at valid pages may take full reclaim units, which gains nothing: they may
-    /// do so `full_victims` times, then the fewest valid pages decide.
-    pub(crate) fn force_gc(&mut self, group: u16, by: RuhId, full_victims: &mut usize) -> bool {
+    /// Policies that do not look at valid pages may take full reclaim units, which gains nothing, as often as the limits
+    /// say. Then the fewest valid pages decide.
+    pub(crate) fn force_gc(&mut self, group: u16, by: RuhId, limits: &mut Limits) -> bool {
         while !self.above_reserve(group) {
             let Some(least) = self.least_valid(group) else { return false };
-            if self.groups.len() > 1 && self.is_full(least) {
+            if self.groups.len() > 1 && self.rus.valid[least.index()] >= limits.most_valid {
                 return false;
             }
-            let chosen = if *full_victims > 0 { self.select(group, true) } else { None };
+            let chosen = if limits.full_victims > 0 { self.select(group, true) } else { None };
             let victim = chosen.unwrap_or(least);
-            *full_victims -= usize::from(*full_victims > 0 && self.is_full(victim));
+            limits.full_victims -= usize::from(limits.full_victims > 0 && self.is_full(victim));
             self.collect(group, victim, true, by);
         }
         true
-    }
-
-    /// Returns how many full victims a policy may take before a host gets space: enough to take each
-    /// once, which shows that this will not change.
-    pub(crate) fn most_full_victims(&self, group: u16) -> usize {
-        2 * self.groups[usize::from(group)].range.len()
     }
 
     /// Collects what is nearly empty, while few reclaim units are free: the policy's choice if it is
@@ -115,7 +115,7 @@ impl<O: Observer> Device<O> {
     }
 
     /// Returns the candidate of a group with the fewest valid pages.
-    fn least_valid(&mut self, group: u16) -> Option<RuId> {
+    pub(crate) fn least_valid(&mut self, group: u16) -> Option<RuId> {
         self.rus.index.least_valid(&self.rus.valid, self.range_of(group)).map(RuId)
     }
 

@@ -57,6 +57,10 @@ pub(super) fn causes(record: &Record) -> Vec<Cause> {
     if partial > PARTIAL {
         causes.push(Cause::PartialWrites { share: partial });
     }
+    let spilled = s.events.as_ref().map_or(0, |events| events.implicitly_modified_ruh);
+    if spilled > 0 {
+        causes.push(Cause::Spilled { segments: spilled });
+    }
     causes.extend(beside(record));
     causes
 }

@@ -123,6 +123,11 @@ pub enum Cause {
         /// Share of the host's pages.
         share: f64,
     },
+    /// Writes went to other reclaim groups than the ones that hosts named, which were too full.
+    Spilled {
+        /// How often: for each segment of a reclaim unit once.
+        segments: u64,
+    },
     /// What the drive programs beside host data and what garbage collection relocates.
     Beside {
         /// What for.

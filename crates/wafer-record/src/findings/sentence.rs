@@ -83,6 +83,12 @@ pub(super) fn of(cause: &Cause) -> (String, String) {
             format!("Hosts wrote {} of their pages only in part.", percent(*share)),
             "Each cost a read-modify-write: block sizes below the page, or not aligned to it.".to_owned(),
         ),
+        Cause::Spilled { segments } => (
+            format!("Writes went {segments} times to another reclaim group than the one that was named."),
+            "Hosts direct more data at a group than it holds at a reasonable cost. Direct less at it, or write \
+             without a directive: the drive then chooses the group that has most space."
+                .to_owned(),
+        ),
         Cause::Beside { what, waf } => beside(*what, *waf),
         Cause::MappingTable { waf, reads, map_bytes, cache_bytes } => (
             format!("The mapping table adds {waf:.3} to the WAF."),

@@ -123,7 +123,7 @@ fn drive(commands: u64, rejected: u64, host_bytes: u64) -> Record {
 #[test]
 fn a_workload_that_is_mostly_rejected_says_so() {
     let kinds = |record: Record| -> Vec<String> {
-        record.findings.unwrap().into_iter().map(|f| f.title).collect()
+        record.findings.unwrap().into_iter().map(|f| f.title).collect::<Vec<_>>()
     };
     assert_eq!(kinds(drive(10, 6, 4096))[0], "The device rejected 6 of 10 commands.");
     assert_eq!(kinds(drive(10, 5, 4096)).len(), 1, "half is not most");
@@ -268,6 +268,24 @@ fn a_rising_waf_rests_on_many_collections() {
         found.iter().any(|f| matches!(f.cause, Cause::Rising { .. }))
     };
     assert_eq!([35, 1000].map(rises), [false, true]);
+}
+
+#[test]
+fn writes_in_other_groups_than_named_are_told() {
+    const MIB: u64 = 1 << 20;
+    let spilled = |times| {
+        let mut record = of_counters(Default::default(), &[MIB, 3 * MIB]);
+        let events = crate::Events { implicitly_modified_ruh: times, ..Default::default() };
+        record.summary.events = Some(events);
+        let found = Finding::all(&record).into_iter();
+        found
+            .filter(|f| matches!(f.cause, Cause::Spilled { .. }))
+            .map(|f| f.title)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(spilled(0), Vec::<String>::new());
+    let title = "Writes went 12 times to another reclaim group than the one that was named.";
+    assert_eq!(spilled(12), [title]);
 }
 
 #[test]

@@ -1,0 +1,98 @@
+//! Devices of several reclaim groups: which group takes a write, and what it costs.
+
+use serde_json::json;
+use wafer_device::{Device, DeviceConfig};
+use wafer_interface::{Command, FdpEvent, Observer, Placement, RgId, RuId, RuhId};
+
+use super::devices::random;
+
+const PAGE: u64 = 4096;
+const PAGES: u64 = 128 * 256;
+
+/// Counts writes that went to another group than the one named.
+#[derive(Default)]
+struct Spills(u64);
+
+impl Observer for Spills {
+    fn event(&mut self, event: &FdpEvent) {
+        if let FdpEvent::ImplicitlyModifiedRuh { group, handle, used } = event {
+            assert_eq!((*group, *handle), (RgId(0), RuhId(0)));
+            assert_ne!(*used, RgId(0));
+            self.0 += 1;
+        }
+    }
+}
+
+fn config(policy: &str, groups: u16, overprovisioning: f64) -> DeviceConfig {
+    let config = json!({
+        "capacity": PAGES * PAGE, "page": PAGE, "handles": 1, "groups": groups,
+        "overprovisioning": overprovisioning, "reclaim_unit": { "size": 256 * PAGE },
+        "gc": { "policy": policy, "forced_free": 0.01, "background_free": 0.0 },
+    });
+    serde_json::from_value(config).unwrap()
+}
+
+/// The WAF of six capacities of uniform writes, after two, and how often they spilled.
+fn waf(config: &DeviceConfig, placement: Placement) -> (f64, u64) {
+    let mut device = Device::with_observer(config, 1, Spills::default()).unwrap();
+    let mut random = random(3);
+    let mut writes = |count: u64| {
+        (0..count).map(|_| Command::write(random(PAGES) * 8, 8, placement)).collect::<Vec<_>>()
+    };
+    device.apply(&writes(2 * PAGES));
+    device.reset_counters();
+    device.apply(&writes(6 * PAGES));
+    let counters = device.counters();
+    let waf = counters.media_bytes as f64 / counters.host_bytes as f64;
+    assert_eq!(device.check_invariants(), Ok(()));
+    let taken = |group| {
+        let rus = device.geometry().group_range(group);
+        rus.map(|ru| u64::from(device.valid_pages(RuId(ru)))).sum::<u64>()
+    };
+    assert!((0..config.groups).all(|group| taken(group) > PAGES / 10 / u64::from(config.groups)));
+    (waf, device.observer().0)
+}
+
+/// Writes that name no group cost about as much in several groups as in one: each keeps a few reclaim units open.
+#[test]
+fn writes_without_directive_go_where_space_is() {
+    // A placement identifier that the namespace does not have is none.
+    for placement in [Placement::NONE, Placement(7)] {
+        for (policy, spare) in [("greedy", 0.4), ("fifo", 0.5), ("cost-benefit", 0.6)] {
+            let (one, _) = waf(&config(policy, 1, spare), placement);
+            for groups in [2, 3] {
+                let (more, spills) = waf(&config(policy, groups, spare), placement);
+                assert!(more < 1.2 * one, "{policy}, {groups} groups: {more}, not about {one}");
+                assert_eq!(spills, 0, "a device does not depart from a group that nobody named");
+            }
+        }
+    }
+}
+
+/// More data directed at a group than it holds spills long before the group is full to the last page.
+#[test]
+fn writes_directed_at_a_group_spill_when_space_there_is_dear() {
+    for policy in ["greedy", "fifo"] {
+        for spare in [0.15, 0.3] {
+            let (waf, spills) = waf(&config(policy, 2, spare), Placement(0));
+            assert!(spills > 100, "{spills}");
+            assert!((4.0..16.0).contains(&waf), "{policy}, {spare}: {waf}");
+        }
+    }
+}
+
+/// Data that fits into the group at which it is directed stays there.
+#[test]
+fn writes_that_fit_into_their_group_do_not_spill() {
+    let mut device = Device::with_observer(&config("greedy", 2, 0.2), 1, Spills::default());
+    let device = device.as_mut().unwrap();
+    let mut random = random(5);
+    let commands: Vec<Command> = (0..8 * PAGES)
+        .map(|_| Command::write(random(PAGES * 45 / 100) * 8, 8, Placement(0)))
+        .collect();
+    device.apply(&commands);
+    assert_eq!(device.observer().0, 0);
+    assert!(device.counters().relocated_pages > 0);
+    let other = device.geometry().group_range(1);
+    assert!(other.into_iter().all(|ru| device.valid_pages(RuId(ru)) == 0));
+}
