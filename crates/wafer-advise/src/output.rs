@@ -5,6 +5,14 @@ use super::advice::{Advice, SchemeKind};
 /// Files of advice, by name.
 pub struct Files(pub Vec<(&'static str, String)>);
 
+/// Files that only advice with a map has.
+const OF_MAP: [&str; 2] = ["map.csv", "dp_scheme.csv"];
+
+/// Returns the files that other advice may have written, and this does not write.
+pub fn absent(advice: &Advice) -> &'static [&'static str] {
+    if advice.map.is_some() { &[] } else { &OF_MAP }
+}
+
 /// Maximum number of ranges that fio reads from a `dp_scheme` file.
 const FIO_RANGES: usize = 32;
 
@@ -12,8 +20,7 @@ const FIO_RANGES: usize = 32;
 pub fn files(advice: &Advice) -> Files {
     let mut files = Vec::new();
     if let Some(map) = &advice.map {
-        files.push(("map.csv", map.to_csv()));
-        files.push(("dp_scheme.csv", dp_scheme(map)));
+        files.extend(OF_MAP.into_iter().zip([map.to_csv(), dp_scheme(map)]));
     }
     files.push(("job.fio", fio_job(advice)));
     files.push(("nvme.sh", nvme(advice)));

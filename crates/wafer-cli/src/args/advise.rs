@@ -39,29 +39,29 @@ pub(crate) struct AdviseArgs {
     pub(crate) data: DataArgs,
 
     /// Set an option of the trace, such as `from=90s` or `map=compact`. Repeatable.
-    #[arg(long, value_name = "KEY=VALUE", add = complete::trace_keys())]
+    #[arg(long, value_name = "KEY=VALUE", conflicts_with_all = ["fio", "experiment"], add = complete::trace_keys())]
     pub(crate) trace_set: Vec<String>,
 
     /// Maximum number of handles.
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=128))]
     pub(crate) handles: u16,
 
-    /// Share of the drive's capacity that the traffic touches; the simulated drive is sized to match.
-    /// 0 keeps the device's own size.
-    #[arg(long, value_name = "SHARE", default_value_t = 0.9, value_parser = share)]
-    pub(crate) fill: f64,
+    /// Share of the drive's capacity that the traffic of a trace touches; the simulated drive is sized to match.
+    /// 0 keeps the device's own size. Default: 0.9.
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub(crate) fill: Option<f64>,
 
     /// Share of the traffic, taken from its end, that is held out of learning.
     #[arg(long, value_name = "SHARE", default_value_t = 0.3, value_parser = share)]
     pub(crate) hold_out: f64,
 
-    /// Host bytes of a workload that does not end by itself: `4x` or a size. Default: 4x.
-    #[arg(long)]
+    /// Host bytes of a workload that does not end by itself: `4x` or a size. Default: those of the experiment, or 4x.
+    #[arg(long, conflicts_with = "traces")]
     pub(crate) volume: Option<Volume>,
 
-    /// Random seed.
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(crate) seed: u64,
+    /// Random seed. Default: that of the experiment, or 0.
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
 
     /// Folder for the placement map, a fio job, nvme-cli commands and a table of hints.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]

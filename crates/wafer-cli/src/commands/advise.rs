@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use wafer_config::ConfigError;
 
 use indicatif::ProgressBar;
-use wafer_advise::{Advice, AdviseOptions, HeatMap, Histogram, SchemeKind, advise, files};
+use wafer_advise::{Advice, AdviseOptions, HeatMap, Histogram, SchemeKind, absent, advise, files};
 use wafer_config::load_device;
 use wafer_lab::{Experiment, LabError, Options, TraceSource, Workload};
 use wafer_record::text::printable;
@@ -21,6 +21,11 @@ pub(crate) fn run(args: &AdviseArgs, quiet: bool) -> anyhow::Result<()> {
         let reason = format!("{} leaves too little to learn from; at most 0.95", args.hold_out);
         return Err(LabError::config("--hold-out", reason).into());
     }
+    if args.traces.is_empty() && args.fill.is_some_and(|fill| fill > 0.0) {
+        let reason = "sizes the drive to a trace; a job file and an experiment have its own size";
+        return Err(LabError::config("--fill", reason).into());
+    }
+    let (mut volume, mut seed) = (args.volume, args.seed.unwrap_or(0));
     let device = || {
         let missing = || LabError::config("--device", "missing; give a device");
         let name = args.device.device.as_deref().ok_or_else(missing)?;
@@ -32,9 +37,12 @@ pub(crate) fn run(args: &AdviseArgs, quiet: bool) -> anyhow::Result<()> {
                 device: args.device.device.clone(),
                 set: args.device.set.clone(),
                 data_dir: args.data.data_dir.clone(),
+                volume: args.volume,
+                seed: args.seed,
                 ..Options::default()
             };
             let experiment = Experiment::from_file(path, &options)?;
+            (volume, seed) = (experiment.volume, experiment.seed);
             (experiment.device, experiment.workload, None)
         }
         (None, Some(fio)) => (device()?, Workload::fio(fio)?, None),
@@ -63,9 +71,9 @@ pub(crate) fn run(args: &AdviseArgs, quiet: bool) -> anyhow::Result<()> {
     let options = AdviseOptions {
         handles: args.handles,
         hold_out: args.hold_out,
-        fill: (args.fill > 0.0).then_some(args.fill),
-        volume: args.volume.map(|v| v.bytes(device.logical_bytes())),
-        seed: args.seed,
+        fill: Some(args.fill.unwrap_or(0.9)).filter(|fill| *fill > 0.0),
+        volume: volume.map(|v| v.bytes(device.logical_bytes())),
+        seed,
     };
     cancel_on_ctrl_c()?;
     let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::new_spinner() };
@@ -77,6 +85,9 @@ pub(crate) fn run(args: &AdviseArgs, quiet: bool) -> anyhow::Result<()> {
     output::notices(quiet, &advice.notices);
     if let Some(folder) = &args.out {
         write_files(folder, &advice, outputs)?;
+        let stale = absent(&advice).iter().map(|name| folder.join(name)).filter(|file| file.exists());
+        let told = |file: PathBuf| format!("{} is of other advice: this has no map", file.display());
+        output::notices(quiet, stale.map(told).collect::<Vec<_>>());
     }
     match &args.json {
         Some(path) => output::json_to(path, &advice),
