@@ -41,9 +41,9 @@ def test_student_needs_a_degree_of_freedom(freedom):
 
 
 @pytest.mark.parametrize("freedom", [4, 10**6])
-@pytest.mark.parametrize("confidence", [0, 1, 1.1, float("nan")])
+@pytest.mark.parametrize("confidence", [0, 1, 1.1, float("nan"), "x"])
 def test_student_needs_a_confidence(freedom, confidence):
-    with pytest.raises(wafer.ConfigError, match="is not between 0 and 1"):
+    with pytest.raises(wafer.ConfigError, match=r"is not between 0 and 1|expected a number"):
         stats.student(freedom, confidence)
 
 

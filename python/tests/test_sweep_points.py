@@ -118,6 +118,7 @@ def test_a_sweep_takes_no_objects(more, key):
         ({"random": {"samples": 2, "op": {**RANGE, "high": math.inf}}}, "random.op.high: expected a number"),
         ({"random": {"samples": 2, "op": {**RANGE, "log": "no"}}}, "random.op.log: expected True or False"),
         ({"grid": {"seed": 3}}, "grid.seed: expected a list"),
+        ({"grid": {"seed": [1, "x"]}}, "grid.seed: expected a whole number from 0, not 'x'"),
         ({"grid": {"label.name": ["a", "b"]}}, "label.name: two points differ in nothing else"),
         ({"latin": {"samples": 2, "handles": {"low": 1.2, "high": 1.8, "integer": True}}}, "no whole number"),
         ({"grid": [1]}, "grid: expected a table"),

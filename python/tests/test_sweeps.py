@@ -160,6 +160,15 @@ def test_failures_are_kept_with_their_error_and_not_repeated(tmp_path):
     assert len(again.failures) == 1
 
 
+def test_runs_that_end_early_are_told(tmp_path):
+    device = {**base()["device"], "capacity": "64MiB", "overprovisioning": 0.5}
+    spec = base(grid={"firmware.retire_after": [0, 5]}, device=device, volume="20x")
+    for _ in range(2):
+        with pytest.warns(UserWarning, match="^1 of 2 runs ended early: the drive became read-only$"):
+            rows = wafer.sweep(spec, out=tmp_path).rows
+    assert [row["host_bytes"] == 20 << 26 for row in rows] == [True, False]
+
+
 def test_failures_that_differ_in_numbers_are_one_message(tmp_path):
     spec = base(grid={"overprovisioning": [-1.5, -2, -1e-7, 0.3], "gc_policy": ["greedy", "none"]})
     kept = wafer.sweep(spec, out=tmp_path, on_error="keep")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy.typing as npt
 
 from wafer import _wafer
-from wafer._arguments import names, several, whole
+from wafer._arguments import names, number, several, whole
 from wafer._errors import ConfigError
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def student(freedom: int, confidence: float = 0.95) -> float:
     >>> round(wafer.stats.student(4), 3)
     2.776
     """
-    return _wafer.student(whole("freedom", freedom, 1), confidence)
+    return _wafer.student(whole("freedom", freedom, 1), number("confidence", confidence))
 
 
 def mean(values: Sequence[float] | npt.NDArray[Any]) -> Mean:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -379,6 +380,9 @@ def sweep(
     made = Sweep(store.folder, rows, store.keys, ended)
     if on_error == "raise" and rows and len(made.failures) == len(rows):
         raise _all_failed("all", [row["error"] for row in rows])
+    if store.worn:
+        note = f"{len(store.worn)} of {len(points)} runs ended early: the drive became read-only"
+        warnings.warn(note, stacklevel=2)
     return made
 
 

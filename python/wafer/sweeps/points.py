@@ -171,7 +171,10 @@ def _points(place: str, given: Any, base: Mapping[str, Any]) -> list[dict[str, A
 
 def _values(place: str, given: Mapping[str, Any], base: Mapping[str, Any]) -> dict[str, Any]:
     """Returns what a point varies: full keys, and values that JSON and TOML can represent."""
-    return {_key(key, base): _plain(f"{place}.{key}", value) for key, value in given.items()}
+    values = {_key(key, base): _plain(f"{place}.{key}", value) for key, value in given.items()}
+    if "seed" in values:
+        whole(f"{place}.seed", values["seed"])
+    return values
 
 
 def _key(key: str, base: Mapping[str, Any]) -> str:

@@ -41,6 +41,8 @@ class Store:
         self._rows: dict[str, dict[str, Any]] = {}
         #: Whether a record that was read or written is brief.
         self.brief = False
+        #: Points whose run ended early, because the drive became read-only.
+        self.worn: set[str] = set()
         try:
             for name in ("records", "failures"):
                 (folder / name).mkdir(parents=True, exist_ok=True)
@@ -91,6 +93,8 @@ class Store:
     def _of_record(self, point: Point, record: dict[str, Any]) -> dict[str, Any]:
         # Readers of brief records compute the findings.
         self.brief = self.brief or "findings" not in record
+        if (record["summary"].get("wear") or {}).get("read_only"):
+            self.worn.add(point.id)
         row = self._blank(point, "done")
         row.update({key: record["summary"][key] for key in _COLUMNS})
         row["digest"] = record["digest"]

@@ -85,8 +85,10 @@ pub(crate) fn run(args: &AdviseArgs, quiet: bool) -> anyhow::Result<()> {
     output::notices(quiet, &advice.notices);
     if let Some(folder) = &args.out {
         write_files(folder, &advice, outputs)?;
-        let stale = absent(&advice).iter().map(|name| folder.join(name)).filter(|file| file.exists());
-        let told = |file: PathBuf| format!("{} is of other advice: this has no map", file.display());
+        let stale =
+            absent(&advice).iter().map(|name| folder.join(name)).filter(|file| file.exists());
+        let told =
+            |file: PathBuf| format!("{} is of other advice: this has no map", file.display());
         output::notices(quiet, stale.map(told).collect::<Vec<_>>());
     }
     match &args.json {

@@ -35,6 +35,10 @@ pub(super) fn causes(record: &Record) -> Vec<Cause> {
         causes.push(Cause::NothingWritten);
         return causes;
     }
+    let events = s.events.unwrap_or_default();
+    if events.invalid_placement_identifier > 0 {
+        causes.push(Cause::UnknownPlacement { writes: events.invalid_placement_identifier });
+    }
     if s.wear.as_ref().is_some_and(|wear| wear.read_only) {
         let device_writes = ratio(s.host_bytes, record.logical_bytes());
         causes.push(Cause::ReadOnly { host_bytes: s.host_bytes, device_writes });
@@ -57,9 +61,8 @@ pub(super) fn causes(record: &Record) -> Vec<Cause> {
     if partial > PARTIAL {
         causes.push(Cause::PartialWrites { share: partial });
     }
-    let spilled = s.events.as_ref().map_or(0, |events| events.implicitly_modified_ruh);
-    if spilled > 0 {
-        causes.push(Cause::Spilled { segments: spilled });
+    if events.implicitly_modified_ruh > 0 {
+        causes.push(Cause::Spilled { segments: events.implicitly_modified_ruh });
     }
     causes.extend(beside(record));
     causes

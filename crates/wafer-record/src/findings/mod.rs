@@ -43,6 +43,11 @@ pub enum Cause {
         /// All commands.
         commands: u64,
     },
+    /// Writes named placement identifiers that their namespaces do not have.
+    UnknownPlacement {
+        /// Their number.
+        writes: u64,
+    },
     /// The life of the drive ended: it took no more writes.
     ReadOnly {
         /// Bytes that hosts wrote in the run.

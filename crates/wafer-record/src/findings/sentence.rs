@@ -83,6 +83,10 @@ pub(super) fn of(cause: &Cause) -> (String, String) {
             format!("Hosts wrote {} of their pages only in part.", percent(*share)),
             "Each cost a read-modify-write: block sizes below the page, or not aligned to it.".to_owned(),
         ),
+        Cause::UnknownPlacement { writes } => (
+            format!("{writes} writes named a placement identifier that their namespace does not have."),
+            "They went to its first placement handle, as writes without a directive do.".to_owned(),
+        ),
         Cause::Spilled { segments } => (
             format!("Writes went {segments} times to another reclaim group than the one that was named."),
             "Hosts direct more data at a group than it holds at a reasonable cost. Direct less at it, or write \

@@ -271,12 +271,18 @@ fn a_rising_waf_rests_on_many_collections() {
 }
 
 #[test]
-fn writes_in_other_groups_than_named_are_told() {
+fn writes_elsewhere_than_named_are_told() {
     const MIB: u64 = 1 << 20;
-    let spilled = |times| {
+    let with = |events| {
         let mut record = of_counters(Default::default(), &[MIB, 3 * MIB]);
-        let events = crate::Events { implicitly_modified_ruh: times, ..Default::default() };
         record.summary.events = Some(events);
+        record
+    };
+    let unknown = crate::Events { invalid_placement_identifier: 7, ..Default::default() };
+    let expected = "7 writes named a placement identifier that their namespace does not have.";
+    assert_eq!(Finding::all(&with(unknown))[0].title, expected);
+    let spilled = |times| {
+        let record = with(crate::Events { implicitly_modified_ruh: times, ..Default::default() });
         let found = Finding::all(&record).into_iter();
         found
             .filter(|f| matches!(f.cause, Cause::Spilled { .. }))
