@@ -216,6 +216,28 @@ fn outputs_that_cannot_be_are_refused_before_the_run() {
 }
 
 #[test]
+fn comparisons_tell_which_policy_wears_a_drive_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("worn.toml");
+    let job = std::fs::canonicalize(JOB).unwrap();
+    let device = "profile = \"warp\", capacity = \"64MiB\", reclaim_unit.size = \"1MiB\", \
+                  overprovisioning = 0.5, firmware.retire_after = 5";
+    let text = format!(
+        "volume = \"20x\"\ndevice = {{ {device} }}\nworkload.fio = \"{}\"\n",
+        job.display()
+    );
+    std::fs::write(&path, text).unwrap();
+    let path = path.to_str().unwrap();
+    let output = wafer(&["compare", "greedy", "fifo", "--seeds", "1", "--workloads", path]);
+    let error = String::from_utf8_lossy(&output.stderr);
+    let told: Vec<_> = error.lines().filter(|line| line.contains("became read-only")).collect();
+    assert_eq!(told.len(), 2, "{error}");
+    for (line, policy) in told.iter().zip(["greedy", "fifo"]) {
+        assert!(line.contains(&format!("{policy}: worn: the drive")), "{line}");
+    }
+}
+
+#[test]
 fn a_page_of_the_manual_names_the_version() {
     let page = String::from_utf8(wafer(&["man", "run"]).stdout).unwrap();
     let version = env!("CARGO_PKG_VERSION");

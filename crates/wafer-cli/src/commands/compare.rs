@@ -43,13 +43,17 @@ pub(crate) fn run(args: &CompareArgs, quiet: bool) -> anyhow::Result<()> {
     documents.try_for_each(|path| outputs.output_or_stdout(path))?;
     let results = run_all(&check_all(&runs)?, args.threads, quiet, None, |_, _| Ok(()))?;
     let records: Vec<Record> = results.into_iter().collect::<Result<_, LabError>>()?;
-    // The runs of one policy mostly say the same.
+    // The seeds of one policy mostly say the same.
     let mut said = HashSet::new();
-    let warnings = records.iter().flat_map(wafer_lab::warnings);
-    warnings.filter(|text| said.insert(text.clone())).for_each(|text| output::warning(&text));
+    let (each, seeds) = (policies.len() * args.seeds as usize, args.seeds as usize);
+    for (number, record) in records.iter().enumerate() {
+        let policy = &policies[number % each / seeds];
+        let warnings = wafer_lab::warnings(record);
+        let named = warnings.iter().map(|text| format!("{policy}: {text}"));
+        named.filter(|text| said.insert(text.clone())).for_each(|text| output::warning(&text));
+    }
 
     let mut ranked = Vec::new();
-    let each = policies.len() * args.seeds as usize;
     for (path, records) in args.workloads.iter().zip(records.chunks(each)) {
         let Some(mut ranking) = WorkloadRanking::of(&policies, records, &baseline) else {
             continue;

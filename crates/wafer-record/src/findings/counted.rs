@@ -1,6 +1,6 @@
 //! Findings that follow from the counters of any record.
 
-use super::{Beside, Cause, HandleCost, HandleKey, Record, ratio};
+use super::{AttributionRecord, Beside, Cause, HandleCost, HandleKey, Record, ratio};
 use crate::Series;
 use crate::metrics::parts;
 use serde::Deserialize as _;
@@ -23,8 +23,8 @@ const LEAD: f64 = 1.25;
 /// Pages written in part are mentioned from this share of the host's pages.
 const PARTIAL: f64 = 0.01;
 
-/// Returns the causes that the counters show.
-pub(super) fn causes(record: &Record) -> Vec<Cause> {
+/// Returns the causes that the counters show. What handles cost is taken from attribution where there is one.
+pub(super) fn causes(record: &Record, attribution: Option<&AttributionRecord>) -> Vec<Cause> {
     let s = &record.summary;
     let mut causes = Vec::new();
     if let (Some(_), Some(rejected), Some(commands)) = (s.mostly_rejected(), s.rejected, s.commands)
@@ -55,7 +55,7 @@ pub(super) fn causes(record: &Record) -> Vec<Cause> {
         return causes;
     }
     causes.extend(victims(record));
-    causes.extend(streams(record, added));
+    causes.extend(streams(record, attribution, added));
     causes.extend(rising(record, waf));
     let partial = ratio(s.rmw_pages.unwrap_or(0), s.host_pages.unwrap_or(0));
     if partial > PARTIAL {
@@ -129,45 +129,45 @@ fn victims(record: &Record) -> Option<Cause> {
         .map(|valid_share| Cause::Victims { valid_share })
 }
 
-fn streams(record: &Record, added: u64) -> Vec<Cause> {
-    let jobs = |handle: u16| -> Vec<String> {
+fn streams(record: &Record, attribution: Option<&AttributionRecord>, added: u64) -> Vec<Cause> {
+    let jobs = |name: &str| -> Vec<String> {
         let jobs = record.provenance.workload.iter().flat_map(|w| &w.jobs);
-        jobs.filter(|job| job.handles.contains(&handle)).map(|job| job.name.clone()).collect()
+        let writes = |handles: &[u16]| handles.iter().any(|handle| handle.to_string() == name);
+        jobs.filter(|job| writes(&job.handles)).map(|job| job.name.clone()).collect()
     };
-    let written: Vec<(u16, &Series)> = (record.timeline.handles.iter())
-        .filter_map(|(key, s)| match key {
-            HandleKey::Handle(handle) if end(&s.host_bytes) > 0 => Some((*handle, s)),
-            _ => None,
-        })
-        .collect();
+    let (_, mut written) = attribution.map_or_else(|| costs(record), super::attributed::costs);
+    let shared = HandleKey::Gc.to_string();
+    written.retain(|cost| cost.host_bytes > 0 && cost.handle != shared);
+    written.sort_by(|a, b| b.moved_share.total_cmp(&a.moved_share));
     let mut causes = Vec::new();
-    match written[..] {
+    match &written[..] {
         [] => {}
         // What was not relocated was not mixed with anything.
         [_] if record.summary.relocated_pages == Some(0) => {}
-        [(handle, _)] => {
+        [HandleCost { handle, .. }] => {
             let config = record.provenance.config.as_ref();
             let fdp = config.and_then(|c| c.get("fdp")?.as_bool()).unwrap_or(true);
-            let name = handle.to_string();
-            causes.push(Cause::OneStream { handle: name, fdp, jobs: jobs(handle) });
+            causes.push(Cause::OneStream { handle: handle.clone(), fdp, jobs: jobs(handle) });
         }
-        _ => {
-            let mut by_cost: Vec<&(u16, &Series)> = written.iter().collect();
-            by_cost.sort_by_key(|(_, s)| std::cmp::Reverse(moved(s)));
-            // Of handles that cost the same, the first is none to speak of.
-            let next = by_cost.get(1).map_or(0, |(_, s)| moved(s)) as f64;
-            let leads = |s: &Series| moved(s) > 0 && moved(s) as f64 >= LEAD * next;
-            if let Some((handle, s)) = by_cost.first().filter(|(_, s)| leads(s)) {
-                causes.push(Cause::CostliestHandle {
-                    handle: handle.to_string(),
-                    moved_share: ratio(moved(s), added),
-                    partial: record.summary.rmw_pages.unwrap_or(0) > 0,
-                    host_share: ratio(end(&s.host_bytes), record.summary.host_bytes),
-                    waf: ratio(end(&s.media_bytes), end(&s.host_bytes)),
-                    jobs: jobs(*handle),
-                });
-            }
+        // Of handles that cost the same, the first is none to speak of.
+        [most, next, ..]
+            if most.moved_share > 0.0 && most.moved_share >= LEAD * next.moved_share =>
+        {
+            let attributed = attribution.is_some();
+            causes.push(Cause::CostliestHandle {
+                handle: most.handle.clone(),
+                attributed,
+                moved_share: match attributed {
+                    true => most.moved_share,
+                    false => ratio(most.moved_bytes, added),
+                },
+                partial: !attributed && record.summary.rmw_pages.unwrap_or(0) > 0,
+                host_share: ratio(most.host_bytes, record.summary.host_bytes),
+                waf: most.waf.unwrap_or(1.0),
+                jobs: jobs(&most.handle),
+            });
         }
+        _ => {}
     }
     let again = record.timeline.handles.get(&HandleKey::Gc).map_or(0, moved);
     if ratio(again, added) > AGAIN {

@@ -86,10 +86,13 @@ pub enum Cause {
         /// Jobs that share the handle.
         jobs: Vec<String>,
     },
-    /// The handle out of whose reclaim units most was relocated.
+    /// The handle of whose data most was relocated; without attribution, out of whose reclaim units.
     CostliestHandle {
         /// The handle.
         handle: String,
+        /// Whether attribution tells whose the data was.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        attributed: bool,
         /// Share of all relocated bytes, or with `partial` of all bytes beyond those of hosts.
         moved_share: f64,
         /// Whether hosts wrote pages in part, which adds to the bytes of a handle, too.
@@ -277,14 +280,19 @@ impl std::fmt::Display for Finding {
 impl Finding {
     /// Computes the findings of a record: from its counters, then from its attribution.
     pub fn all(record: &Record) -> Vec<Finding> {
-        let mut causes = counted::causes(record);
-        let attribution = record.attribution.as_ref().filter(|a| attributed::check(a).is_ok());
+        let attribution = attribution(record);
+        let mut causes = counted::causes(record, attribution);
         if let (true, Some(attribution)) = (record.summary.host_bytes > 0, attribution) {
             causes.extend(attributed::causes(record.summary.host_bytes, attribution));
         }
         causes.extend(record.time.iter().flat_map(timed::causes));
         causes.into_iter().map(Finding::from).collect()
     }
+}
+
+/// Returns the attribution of a record, if it has one without contradictions.
+fn attribution(record: &Record) -> Option<&AttributionRecord> {
+    record.attribution.as_ref().filter(|a| attributed::check(a).is_ok())
 }
 
 /// The explanation of one record: its handles and its findings.
@@ -335,7 +343,7 @@ pub struct HandleCost {
 impl Explanation {
     /// Explains a record.
     pub fn of(record: &Record) -> Self {
-        let attribution = record.attribution.as_ref().filter(|a| attributed::check(a).is_ok());
+        let attribution = attribution(record);
         let (relocated_bytes, handles) = match attribution {
             Some(attribution) => attributed::costs(attribution),
             None => counted::costs(record),

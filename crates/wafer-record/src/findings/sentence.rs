@@ -37,14 +37,21 @@ pub(super) fn of(cause: &Cause) -> (String, String) {
             .to_owned(),
         ),
         Cause::OneStream { handle, fdp, jobs } => one_stream(handle, *fdp, jobs),
-        Cause::CostliestHandle { handle, moved_share, partial, host_share, waf, jobs } => (
-            match partial {
-                false => format!(
+        Cause::CostliestHandle {
+            handle, attributed, moved_share, partial, host_share, waf, jobs
+        } => (
+            match (attributed, partial) {
+                (true, _) => format!(
+                    "{} of the relocated data is that of handle {handle}{}.",
+                    percent(*moved_share),
+                    in_brackets(jobs)
+                ),
+                (false, false) => format!(
                     "{} of the relocated data came out of reclaim units of handle {handle}{}.",
                     percent(*moved_share),
                     in_brackets(jobs)
                 ),
-                true => format!(
+                (false, true) => format!(
                     "Handle {handle}{} has {} of the media writes that did not come from hosts.",
                     in_brackets(jobs),
                     percent(*moved_share)

@@ -252,7 +252,7 @@ fn added_writes_are_named_by_what_they_are() {
         let mut record = of_counters(pages(relocated_pages, 256 - relocated_pages), &[2 * MIB]);
         let series = crate::Series { host_bytes: vec![MIB], media_bytes: vec![2 * MIB] };
         record.timeline.handles.insert(crate::HandleKey::Handle(0), series);
-        let causes = super::counted::causes(&record);
+        let causes = super::counted::causes(&record, None);
         causes.iter().any(|cause| matches!(cause, Cause::OneStream { .. }))
     };
     assert!(mixed(56) && !mixed(0));
@@ -268,6 +268,24 @@ fn a_rising_waf_rests_on_many_collections() {
         found.iter().any(|f| matches!(f.cause, Cause::Rising { .. }))
     };
     assert_eq!([35, 1000].map(rises), [false, true]);
+}
+
+/// The reclaim units of a handle may hold, by the counters, little of the data that it cost.
+#[test]
+fn the_costliest_handle_is_the_one_of_the_table() {
+    const MIB: u64 = 1 << 20;
+    let mut record = of_counters(Default::default(), &[MIB, 3 * MIB]);
+    for (handle, media) in [(0, 2 * MIB), (1, MIB)] {
+        let series = Series { host_bytes: vec![MIB], media_bytes: vec![media] };
+        record.timeline.handles.insert(crate::HandleKey::Handle(handle), series);
+    }
+    let costliest = |record: &Record| {
+        let found = Finding::all(record).into_iter();
+        found.map(|f| f.title).find(|title| title.contains("of the relocated data")).unwrap()
+    };
+    assert!(costliest(&record).ends_with("came out of reclaim units of handle 0."));
+    record.attribution = Some(two(0, [[20, 0], [0, 600]]));
+    assert_eq!(costliest(&record), "97 % of the relocated data is that of handle 1.");
 }
 
 #[test]
