@@ -10,12 +10,15 @@ use crate::statistics::interpolate;
 use crate::text::ratio;
 use crate::{HandleKey, Record, Series, Snapshot, Timeline};
 
+/// Volumes so near to each other, in capacities, have the same name in tables.
+const SAME: f64 = 5e-4;
+
 /// Returns the volumes, in multiples of the logical capacity, at which tables show the WAF of a run that ends at `end`:
 /// round ones, and the end.
 pub fn volumes(end: f64) -> Vec<f64> {
     const FIRST: [f64; 10] = [1.0, 2.0, 3.0, 5.0, 7.0, 10.0, 15.0, 20.0, 25.0, 30.0];
     let later = (1..).flat_map(|power| [5.0, 10.0, 20.0].map(|first| first * 10f64.powi(power)));
-    let round = FIRST.into_iter().chain(later).take_while(|volume| volume + 1e-6 < end);
+    let round = FIRST.into_iter().chain(later).take_while(|volume| volume + SAME < end);
     round.chain([end]).collect()
 }
 
@@ -289,6 +292,8 @@ mod tests {
         assert_eq!(volumes(4.2), [1.0, 2.0, 3.0, 4.2]);
         assert_eq!(volumes(3.0), [1.0, 2.0, 3.0]);
         assert_eq!(volumes(0.5), [0.5]);
+        // A page more than two capacities.
+        assert_eq!(volumes(2.00006), [1.0, 2.00006]);
         assert_eq!(volumes(1100.0)[9..], [30.0, 50.0, 100.0, 200.0, 500.0, 1000.0, 1100.0]);
     }
 
