@@ -213,9 +213,10 @@ pub fn advise(
 fn with_gaps(map: &PlaceMap, scan: &Scan) -> PlaceMap {
     let mut wide = PlaceMap::default();
     for (namespace, first, end, handle) in map.ranges() {
-        let first = wafer_trace::with_gaps(scan, first);
-        let end = wafer_trace::with_gaps(scan, end - 1) + 1;
-        wide.add(namespace, first, end, handle);
+        let place = wafer_trace::with_gaps(scan, first..end);
+        if !place.is_empty() {
+            wide.add(namespace, place.start, place.end, handle);
+        }
     }
     wide
 }

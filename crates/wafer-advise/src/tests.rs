@@ -269,6 +269,24 @@ fn a_drive_is_as_full_of_a_sparse_trace_as_asked() {
     assert_ne!(handle(PAGES - 100), wafer_interface::Placement::NONE);
 }
 
+/// A drive has pages behind those of the trace; a map of the trace's addresses does not.
+#[test]
+fn ranges_behind_the_last_written_page_are_left_out() {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    for page in [0u64, 5, 100] {
+        writeln!(file, "{page} 0 {} 8 0", page * 8).unwrap();
+    }
+    file.flush().unwrap();
+    let traces = TraceSource::from_options(&[file.path().to_owned()], &[]).unwrap();
+    let scan = &traces.scans().unwrap()[0];
+    let mut map = PlaceMap::default();
+    for (first, end, handle) in [(0, 8, 1), (8, 17, 2), (17, 30, 3), (30, 31, 4)] {
+        map.add(0, first, end, handle);
+    }
+    let found: Vec<_> = with_gaps(&map, scan).ranges().collect();
+    assert_eq!(found, [(0, 0, 8, 1), (0, 40, 801, 2), (0, 801, 808, 3)]);
+}
+
 #[test]
 fn a_drive_is_scaled_to_the_trace() {
     let file = mixture(false);

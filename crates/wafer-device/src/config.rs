@@ -98,7 +98,8 @@ pub struct NamespaceConfig {
     /// Capacity of the namespace, rounded down to whole pages.
     pub size: Bytes,
     /// Reclaim unit handles behind placement handles 0, 1, ... of this namespace. An empty list means
-    /// handle 0 alone.
+    /// handle 0 alone. With several reclaim groups, workloads number placement identifiers as Reclaim Unit
+    /// Handle Status lists them: placement handle 0 in every group, then 1 in every group, ...
     #[serde(default)]
     pub handles: Vec<u16>,
 }

@@ -104,7 +104,7 @@ fn one_stream_over_the_whole_device() {
         ..plain("overwrite", 6)
     };
     assert_eq!(jobs.jobs, [expected]);
-    assert_eq!(ignored(&jobs), [("ioengine", 2), ("cmd_type", 3), ("direct", 5)]);
+    assert_eq!(ignored(&jobs), [("cmd_type", 3), ("direct", 5)]);
 }
 
 #[test]
@@ -236,7 +236,7 @@ fn mixed_sizes_and_alignment() {
     assert_eq!(split.len(), 12);
     assert_eq!(split[7], (4096, 67.0));
     assert_eq!(split.iter().map(|s| s.1).sum::<f64>(), 100.0);
-    let names = ["ioengine", "direct", "group_reporting"];
+    let names = ["direct", "group_reporting"];
     assert_eq!(jobs.ignored.iter().map(|i| i.name).collect::<Vec<_>>(), names);
 }
 

@@ -41,8 +41,9 @@ pub use run::{Steps, run, run_with_policy};
 pub use steady::SteadyStates;
 pub use wafer_experiment::{
     Checked, Checks, CommandsSource, Comparison, ComparisonRow, DEFAULT_SAMPLES, Experiment,
-    FioSource, GIT, LabError, ModelInfo, Options, Reference, SAMPLES, Source, Standing, Workload,
-    experiment_schema, find_model, model_defaults, models, provenance, refuse_if_short, source,
+    FioSource, GIT, LabError, ModelInfo, NOT_SIMULATED, Options, Reference, SAMPLES, Source,
+    Standing, Workload, experiment_schema, find_model, model_defaults, models, provenance,
+    refuse_if_short, source,
 };
 #[cfg(not(target_arch = "wasm32"))]
 pub use wafer_experiment::{TraceFile, TraceSource};

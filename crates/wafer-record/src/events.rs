@@ -110,6 +110,21 @@ impl Events {
         } += 1;
     }
 
+    /// Returns the counts of events by name of their type; other types are left out.
+    pub fn of_names(counts: &[(String, u64)]) -> Self {
+        let count = |number| {
+            let name = event_name(number);
+            counts.iter().filter(|(given, _)| *given == name).map(|(_, count)| count).sum()
+        };
+        Events {
+            ru_not_fully_written: count(0x00),
+            time_limit_exceeded: count(0x01),
+            invalid_placement_identifier: count(0x03),
+            media_reallocated: count(0x80),
+            implicitly_modified_ruh: count(0x81),
+        }
+    }
+
     /// Returns the number of events by name of their type; empty before the first.
     pub fn by_name(&self) -> Vec<(String, u64)> {
         if self.total() == 0 {

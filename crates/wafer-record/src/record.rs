@@ -445,6 +445,12 @@ impl Record {
         self.provenance.seed.unwrap_or(0)
     }
 
+    /// Returns the FDP events by type: those of a run, or those that a drive in use has logged.
+    pub fn events(&self) -> Events {
+        let logged = || self.live.as_ref().map(|live| Events::of_names(&live.event_counts));
+        self.summary.events.or_else(logged).unwrap_or_default()
+    }
+
     /// Returns the logical capacity, bytes; 0 if it is unknown.
     pub fn logical_bytes(&self) -> u64 {
         match (&self.provenance.geometry, &self.provenance.measured) {

@@ -41,6 +41,7 @@ impl PlaceMap {
             Some((_, HEADER)) => {}
             other => return Err((other.map_or(1, |(n, _)| n + 1), format!("expected `{HEADER}`"))),
         }
+        let mut given = Vec::new();
         for (number, line) in lines {
             let fail = |reason: &str| (number + 1, reason.to_owned());
             let fields: Vec<u64> = line
@@ -55,15 +56,18 @@ impl PlaceMap {
                 return Err(fail("namespaces are 1 to 255, handles 0 to 65534"));
             }
             let end = first.checked_add(bytes).ok_or_else(|| fail("the range overflows"))?;
+            given.push((namespace, first / LBA_BYTES, end / LBA_BYTES, number + 1));
             map.add(namespace as u8 - 1, first / LBA_BYTES, end / LBA_BYTES, handle as u16);
         }
-        for ranges in &mut map.ranges {
-            ranges.sort_unstable();
-            if ranges.windows(2).any(|w| w[0].1 > w[1].0) {
-                return Err((1, "two ranges overlap".to_owned()));
+        map.ranges.iter_mut().for_each(|ranges| ranges.sort_unstable());
+        given.sort_unstable();
+        match given.windows(2).find(|two| two[0].0 == two[1].0 && two[0].2 > two[1].1) {
+            Some(two) => {
+                let (one, other) = (two[0].3.min(two[1].3), two[0].3.max(two[1].3));
+                Err((other, format!("the range overlaps that of line {one}")))
             }
+            None => Ok(map),
         }
-        Ok(map)
     }
 
     /// Adds a range of blocks; ranges of a namespace must be added in ascending order.
@@ -147,7 +151,8 @@ mod tests {
             ("a,b\n", 1),
             ("namespace,first_byte,bytes,handle\n1,2\n", 2),
             ("namespace,first_byte,bytes,handle\n0,0,512,1\n", 2),
-            ("namespace,first_byte,bytes,handle\n1,0,1024,1\n1,512,512,2\n", 1),
+            ("namespace,first_byte,bytes,handle\n1,0,1024,1\n1,512,512,2\n", 3),
+            ("namespace,first_byte,bytes,handle\n1,512,512,2\n2,0,512,1\n1,0,1024,1\n", 4),
         ] {
             assert_eq!(PlaceMap::parse(text).unwrap_err().0, line, "{text:?}");
         }

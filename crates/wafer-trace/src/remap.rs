@@ -1,5 +1,7 @@
 //! From the addresses of a trace to those of the device.
 
+use std::ops::Range;
+
 use wafer_interface::{LBA_BYTES, NsId};
 
 use super::granules::Granules;
@@ -65,19 +67,27 @@ fn size(volume: &VolumeScan, kept: Kept) -> u64 {
     }
 }
 
-/// Returns where the block lies with [`Map::Keep`] that [`Map::Pages`] brought to `block`, volumes joined. Blocks
-/// behind the last written page lie behind the last volume.
-pub fn with_gaps(scan: &Scan, block: u64) -> u64 {
-    let (mut compact, mut kept) = (0, 0u64);
-    for volume in &scan.volumes {
-        let page = block.checked_sub(compact).and_then(|at| volume.pages.page(at / PAGE_BLOCKS));
-        if let Some(page) = page {
-            return kept.saturating_add(page * PAGE_BLOCKS + (block - compact) % PAGE_BLOCKS);
+/// Returns where the blocks lie with [`Map::Keep`] that [`Map::Pages`] brought to `blocks`, volumes joined, and the gaps
+/// between them. Nothing lies behind the last written page.
+pub fn with_gaps(scan: &Scan, blocks: Range<u64>) -> Range<u64> {
+    let written: u64 = scan.volumes.iter().map(|volume| size(volume, Kept::Pages)).sum();
+    let place = |block: u64| {
+        let (mut compact, mut kept) = (0, 0u64);
+        for volume in &scan.volumes {
+            let at = block.checked_sub(compact)?;
+            if let Some(page) = volume.pages.page(at / PAGE_BLOCKS) {
+                return Some(kept.saturating_add(page * PAGE_BLOCKS + at % PAGE_BLOCKS));
+            }
+            compact += size(volume, Kept::Pages);
+            kept = kept.saturating_add(size(volume, Kept::All));
         }
-        compact += size(volume, Kept::Pages);
-        kept = kept.saturating_add(size(volume, Kept::All));
+        None
+    };
+    let last = blocks.end.min(written).checked_sub(1).filter(|last| *last >= blocks.start);
+    match (place(blocks.start), last.and_then(place)) {
+        (Some(first), Some(last)) => first..last + 1,
+        _ => 0..0,
     }
-    kept
 }
 
 /// How the addresses of one volume are changed.

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use wafer_lab::{Checked, Experiment, LabError, Reference};
+use wafer_lab::{Checked, Experiment, LabError, NOT_SIMULATED, Reference};
 #[cfg(feature = "serve")]
 use wafer_record::Snapshot;
 use wafer_record::{Outputs, Record, RecordError, write_json};
@@ -120,12 +120,19 @@ fn experiments(args: &RunArgs) -> Result<Vec<Experiment>, LabError> {
 fn notices(checked: &Checked) -> Vec<String> {
     let mut notices = checked.experiment.device.notices.clone();
     notices.extend(checked.notices.iter().cloned());
-    let mut ignored: Vec<&str> = checked.ignored.iter().map(|i| i.option.as_str()).collect();
-    ignored.dedup();
-    if !ignored.is_empty() {
-        let path = checked.experiment.workload.path();
-        let on = if checked.experiment.timed { "on bytes or time" } else { "on what is written" };
-        notices.push(format!("{path}: no effect {on}: {}", ignored.join(", ")));
+    let (path, timed) = (checked.experiment.workload.path(), checked.experiment.timed);
+    // Without a clock nothing takes time.
+    let (untimed, ignored): (Vec<_>, Vec<_>) = checked
+        .ignored
+        .iter()
+        .partition(|option| timed && option.reason.starts_with(NOT_SIMULATED));
+    let on = if timed { "no effect on bytes or time" } else { "no effect on what is written" };
+    for (what, options) in [(NOT_SIMULATED, untimed), (on, ignored)] {
+        let mut names: Vec<&str> = options.iter().map(|option| option.option.as_str()).collect();
+        names.dedup();
+        if !names.is_empty() {
+            notices.push(format!("{path}: {what}: {}", names.join(", ")));
+        }
     }
     notices.extend(checked.experiment.unusual_end(checked.total_bytes));
     notices

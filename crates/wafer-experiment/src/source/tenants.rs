@@ -150,6 +150,12 @@ impl Source for TenantsSource {
             built.memory_bytes += one.memory_bytes;
             built.ignored.extend(one.ignored);
             built.notices.extend(one.notices);
+            if by_clock && entry.file.queue_depth.is_some() && !one.jobs.is_empty() {
+                let name = &entry.name;
+                built.notices.push(format!(
+                    "tenant {name}: queue_depth has no effect with a clock; jobs have their `iodepth`"
+                ));
+            }
             let description = one.stream.description();
             let jobs = jobs_of(&entry.name, one.jobs, built.jobs.len());
             let count = jobs.len();

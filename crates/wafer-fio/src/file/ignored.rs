@@ -3,6 +3,9 @@
 /// Reason of the options of fio's profiles, which fio accepts everywhere.
 pub(super) const PROFILE: &str = "belongs to a profile of fio";
 
+/// How the reason of options begins that take time on a real drive, but none here.
+pub const NOT_SIMULATED: &str = "not simulated";
+
 /// The reason with the options that it holds for. An option with a second name is spelled `name|alias`.
 #[rustfmt::skip] // names fill the lines
 pub(super) const IGNORED: &[(&str, &[&str])] = &[
@@ -38,11 +41,11 @@ pub(super) const IGNORED: &[(&str, &[&str])] = &[
     ("without effect unless sprandom is set", &[
         "spr_num_regions", "spr_op", "spr_cs",
     ]),
-    ("flushes write nothing", &[
+    ("not simulated: waiting for the media after writes", &[
         "write_barrier", "sync_file_range", "sync", "end_fsync",
-        "fsync_on_close", "end_syncfs",
+        "fsync_on_close", "end_syncfs", "writefua",
     ]),
-    ("verification reads and writes nothing", &[
+    ("not simulated: reading back what was written", &[
         "verify", "do_verify", "verify_policy", "verifysort", "verifysort_nr", "verify_interval",
         "verify_offset", "verify_pattern", "verify_pattern_interval", "verify_fatal", "verify_dump",
         "verify_async", "verify_backlog", "verify_backlog_batch", "verify_async_cpus",
@@ -74,7 +77,7 @@ pub(super) const IGNORED: &[(&str, &[&str])] = &[
         "flow_watermark", "flow_sleep",
     ]),
     ("concerns the I/O engine of the host", &[
-        "hipri", "readfua", "writefua", "verify_mode", "fixedbufs", "registerfiles",
+        "hipri", "readfua", "verify_mode", "fixedbufs", "registerfiles",
         "sqthread_poll", "sqthread_poll_cpu", "nonvectored", "uncached", "nowait", "force_async",
         "cmd_type", "cdb_len", "verify_bytchk", "read_mode", "md_per_io_size", "pi_act", "pi_chk",
         "apptag", "apptag_mask", "deac", "userspace_reap", "libaio_vectored", "hipri_percentage",

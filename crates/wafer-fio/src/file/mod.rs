@@ -49,6 +49,7 @@ mod value;
 use std::path::{Path, PathBuf};
 
 pub use error::FioError;
+pub use ignored::NOT_SIMULATED;
 use ini::Section;
 use settings::{Context, Settings};
 pub use target::{IgnoredOption, Jobs, Target};

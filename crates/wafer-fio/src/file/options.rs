@@ -6,7 +6,7 @@
 //! `ignored.rs`. Options of other engines are not listed: such an engine is refused itself.
 
 use super::distribution;
-use super::engine::{self, Engine};
+use super::engine;
 use super::error::{Origin, quote};
 use super::ignored::{IGNORED, PROFILE};
 use super::nearest::nearest;
@@ -323,11 +323,8 @@ fn rw(s: &mut Settings, text: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn ioengine(s: &mut Settings, v: &Value<'_>, context: &mut Context<'_>) -> Result<(), String> {
+fn ioengine(s: &mut Settings, v: &Value<'_>, _: &mut Context<'_>) -> Result<(), String> {
     s.engine = engine::engine(v.text()?)?;
-    if s.engine == Engine::Asynchronous {
-        context.ignore("ioengine", v.at, "the device is modelled, not the host");
-    }
     Ok(())
 }
 

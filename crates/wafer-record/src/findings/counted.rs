@@ -35,7 +35,7 @@ pub(super) fn causes(record: &Record, attribution: Option<&AttributionRecord>) -
         causes.push(Cause::NothingWritten);
         return causes;
     }
-    let events = s.events.unwrap_or_default();
+    let events = record.events();
     if events.invalid_placement_identifier > 0 {
         causes.push(Cause::UnknownPlacement { writes: events.invalid_placement_identifier });
     }
@@ -140,10 +140,13 @@ fn streams(record: &Record, attribution: Option<&AttributionRecord>, added: u64)
     written.retain(|cost| cost.host_bytes > 0 && cost.handle != shared);
     written.sort_by(|a, b| b.moved_share.total_cmp(&a.moved_share));
     let mut causes = Vec::new();
+    let groups = record.provenance.geometry.as_ref().map_or(1, |geometry| geometry.groups);
     match &written[..] {
         [] => {}
         // What was not relocated was not mixed with anything.
         [_] if record.summary.relocated_pages == Some(0) => {}
+        // Jobs may write to a group each.
+        [HandleCost { handle, .. }] if groups > 1 && jobs(handle).len() > 1 => {}
         [HandleCost { handle, .. }] => {
             let config = record.provenance.config.as_ref();
             let fdp = config.and_then(|c| c.get("fdp")?.as_bool()).unwrap_or(true);

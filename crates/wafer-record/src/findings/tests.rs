@@ -299,6 +299,12 @@ fn writes_elsewhere_than_named_are_told() {
     let unknown = crate::Events { invalid_placement_identifier: 7, ..Default::default() };
     let expected = "7 writes named a placement identifier that their namespace does not have.";
     assert_eq!(Finding::all(&with(unknown))[0].title, expected);
+    // A drive in use counts by name.
+    let mut served = with(crate::Events::default());
+    served.summary.events = None;
+    let counts = vec![("implicitly modified handle".to_owned(), 3), ("other".to_owned(), 9)];
+    served.live = Some(crate::Live { event_counts: counts, ..Default::default() });
+    assert!(Finding::all(&served).iter().any(|f| f.cause == Cause::Spilled { segments: 3 }));
     let spilled = |times| {
         let record = with(crate::Events { implicitly_modified_ruh: times, ..Default::default() });
         let found = Finding::all(&record).into_iter();
