@@ -61,8 +61,8 @@ pub struct Device<O: Observer = ()> {
     pub(crate) writers: Writers,
     /// Changes the arrangement, if that is the policy.
     pub(crate) tuner: Option<Box<Tuner>>,
-    /// The first slot of the group in which writes go that name none.
-    pub(crate) chosen: u32,
+    /// For each handle the slot to which writes go that name no group.
+    pub(crate) chosen: Vec<u32>,
     /// What writes wait in before they reach reclaim units.
     pub(crate) caches: Vec<WriteCache>,
     /// The care of the media, if the configuration asks for any.
@@ -95,12 +95,13 @@ pub(crate) struct Target {
 }
 
 impl NamespaceLayout {
-    /// Returns where a write without directive goes, if it is in the group that begins with slot `chosen`, or one with
-    /// a placement handle of group 0: the common cases.
+    /// Returns where a write without directive goes, given the slots chosen for the handles, or one with a placement
+    /// handle of group 0: the common cases.
     #[inline(always)]
-    pub(crate) fn target(&self, placement: Placement, chosen: u32) -> Option<Target> {
+    pub(crate) fn target(&self, placement: Placement, chosen: &[u32]) -> Option<Target> {
         if placement == Placement::NONE {
-            return self.slots.first().map(|slot| Target { slot: chosen + slot, directed: false });
+            let slot = *chosen.get(*self.slots.first()? as usize)?;
+            return Some(Target { slot, directed: false });
         }
         let slot = self.slots.get(usize::from(placement.0)).copied()?;
         Some(Target { slot, directed: true })
@@ -227,7 +228,7 @@ impl<O: Observer> Device<O> {
                 .then(|| Box::new(Ledger::new(geometry.ru_count, handles))),
             writers: Writers::new(layout.counted_writers(&geometry)),
             tuner: None,
-            chosen: 0,
+            chosen: Vec::new(),
             caches: cached::caches(&geometry),
             maintenance: Maintenance::new(&geometry),
             translated: Translated::new(&geometry),
@@ -238,6 +239,9 @@ impl<O: Observer> Device<O> {
             layout,
         };
         device.place_namespaces();
+        // The turn begins with the first group.
+        let last = u32::from(device.geometry.groups) - 1;
+        device.choose(|_| last);
         device.open_handles();
         device.allow_retirement();
         Ok(device)

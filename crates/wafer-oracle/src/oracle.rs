@@ -48,8 +48,8 @@ pub struct Oracle {
     pub(crate) lifespans: Option<Lifespans>,
     pub(crate) deaths: Option<DeathTimes>,
     pub(crate) writers: Writers,
-    /// The group that a segment was begun in last for a write that names none.
-    pub(crate) favourite: u16,
+    /// The group that each handle's last segment was begun in for a write that names none.
+    pub(crate) favourites: Vec<u16>,
     /// The handle whose write asked for space last.
     pub(crate) asking: u16,
     pub(crate) policy: Box<dyn Policy>,
@@ -89,7 +89,7 @@ impl Oracle {
             lifespans: Lifespans::new(sizes.separation, sizes.pages),
             deaths: by_death.then(|| DeathTimes::new(&sizes)),
             writers: Writers::new(sizes.handles),
-            favourite: 0,
+            favourites: vec![sizes.groups - 1; handles],
             asking: 0,
             policy,
             random: Random::of_policies(seed),

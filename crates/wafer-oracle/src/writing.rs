@@ -23,9 +23,9 @@ use crate::units::Log;
 type Place = (u16, Log);
 
 impl Oracle {
-    /// Writes pages through a handle. Without a group that is named, each segment goes to the one with most room.
+    /// Writes pages through a handle. Without a group that is named, the segments go to the cheap ones in turn.
     pub(crate) fn write(&mut self, pages: Range<u64>, named: Option<u16>, handle: u16) {
-        let group = named.unwrap_or(self.favourite);
+        let group = named.unwrap_or(self.favourites[usize::from(handle)]);
         let split = self.deaths.as_ref().is_some_and(|deaths| deaths.is_split(handle));
         let separates = self.lifespans.is_some() || split;
         let mut at = (group, Log::Host { handle, class: 0 });
@@ -47,8 +47,8 @@ impl Oracle {
                     death = deaths.death(handle, old, self.clock);
                 }
                 if named.is_none() {
-                    self.favourite = self.by_room()[0];
-                    home.0 = self.favourite;
+                    home.0 = self.next_cheap(self.favourites[usize::from(handle)]);
+                    self.favourites[usize::from(handle)] = home.0;
                 }
                 at = self.begin_segment(home, handle, death, named.is_some());
             }
@@ -159,6 +159,25 @@ impl Oracle {
         unreachable!("no group has space to reclaim")
     }
 
+    /// The first group after this one, in a circle, in which space costs about as little as anywhere: at most one free
+    /// reclaim unit less, and of those at most a sixteenth of a unit more to move.
+    fn next_cheap(&self, last: u16) -> u16 {
+        let circle = || (1..=self.sizes.groups).map(|step| (last + step) % self.sizes.groups);
+        let beyond = |group: u16| {
+            let free = self.free[usize::from(group)].len();
+            free.saturating_sub(self.sizes.reserve(group))
+        };
+        let most = circle().map(beyond).max().unwrap_or(0);
+        let roomy = || circle().filter(|group| beyond(*group) + 1 >= most);
+        let to_move = |group: u16| match self.least_valid(group) {
+            Some(unit) => self.valid(unit),
+            None => self.sizes.unit_pages,
+        };
+        let least = roomy().map(to_move).min().unwrap_or(0);
+        let cheap = |group: &u16| to_move(*group) - least <= self.sizes.unit_pages / 16;
+        roomy().find(cheap).expect("the cheapest is cheap")
+    }
+
     /// The groups, those with most room first: free reclaim units beyond the reserve, then invalid pages of the
     /// emptiest candidate, then the lower number.
     fn by_room(&self) -> Vec<u16> {
@@ -167,7 +186,7 @@ impl Oracle {
             let beyond = free.saturating_sub(self.sizes.reserve(group));
             let emptiest = self.least_valid(group);
             let gain = emptiest.map(|unit| self.sizes.unit_pages - self.valid(unit));
-            (beyond, gain)
+            (beyond, gain.unwrap_or(0))
         };
         let mut groups: Vec<u16> = (0..self.sizes.groups).rev().collect();
         groups.sort_by_key(|group| room(*group));

@@ -133,7 +133,7 @@ impl<O: Observer> Device<O> {
     #[cold]
     #[inline(never)]
     pub(crate) fn next_segment(&mut self, slot: u32, write: HostWrite) -> u32 {
-        let slot = if write.directed { slot } else { self.choose_group(slot) };
+        let slot = if write.directed { slot } else { self.choose_group(slot, write.handle) };
         self.background_gc(self.group_of(slot), RuhId(write.handle as u16));
         self.maintain(RuhId(write.handle as u16));
         if self.segments.live() >= self.segment_limit {
@@ -172,23 +172,37 @@ impl<O: Observer> Device<O> {
         false
     }
 
-    /// Chooses the group for the next segment of a host that names none: the one with most space. Returns the slot
-    /// there of the same handle and class.
-    fn choose_group(&mut self, slot: u32) -> u32 {
-        if self.groups.len() == 1 {
-            return slot;
-        }
-        let groups = 0..self.groups.len() as u16;
-        let group = groups.min_by_key(|group| self.cost_of_space(*group)).unwrap_or(0);
-        self.chosen = u32::from(group) * self.numbering.per_group;
-        self.chosen + slot % self.numbering.per_group
+    /// Sets the group of each handle's writes that name none.
+    pub(crate) fn choose(&mut self, group: impl Fn(usize) -> u32) {
+        let (handles, per_group) = (self.numbering.handles, self.numbering.per_group);
+        self.chosen = (0..handles).map(|h| group(h as usize) * per_group + h).collect();
     }
 
-    /// Returns by what groups are compared for space: the free reclaim units above the reserve, then the valid pages of
-    /// the emptiest that is closed.
-    fn cost_of_space(&mut self, group: u16) -> (Reverse<usize>, u32) {
-        let least = self.least_valid(group).map(|ru| self.rus.valid[ru.index()]);
-        (Reverse(self.spare(group)), least.unwrap_or(u32::MAX))
+    /// Chooses the group for the next segment of a host that names none: of those in which space costs about the same,
+    /// each in its turn, so that the dies of all work. Returns the slot there of the same handle and class.
+    fn choose_group(&mut self, slot: u32, handle: u32) -> u32 {
+        let groups = self.groups.len() as u16;
+        if groups == 1 {
+            return slot;
+        }
+        let roomiest = (0..groups).map(|group| self.spare(group)).max().unwrap_or(0);
+        let last = self.group_of(self.chosen[handle as usize]);
+        // In turn, those with about as many free reclaim units.
+        let turns = (1..=groups).map(|step| (last + step) % groups);
+        let roomy: Vec<u16> = turns.filter(|group| self.spare(*group) + 1 >= roomiest).collect();
+        let moves: Vec<u32> = roomy.iter().map(|group| self.least_valid_pages(*group)).collect();
+        let most = moves.iter().min().map_or(0, |least| least + self.geometry.pages_per_ru / 16);
+        let cheap = roomy.iter().zip(&moves).find(|(_, valid)| **valid <= most);
+        let first = cheap.map_or(0, |(group, _)| u32::from(*group));
+        let per_group = self.numbering.per_group;
+        self.chosen[handle as usize] = first * per_group + handle;
+        first * per_group + slot % per_group
+    }
+
+    /// Returns the valid pages of the emptiest closed reclaim unit of a group; all if there is none.
+    fn least_valid_pages(&mut self, group: u16) -> u32 {
+        let least = self.least_valid(group);
+        least.map_or(self.geometry.pages_per_ru, |ru| self.rus.valid[ru.index()])
     }
 
     /// Returns `slot`, or the same handle's slot in another group if its own is too full.
@@ -198,7 +212,9 @@ impl<O: Observer> Device<O> {
         }
         let within = slot % self.numbering.per_group;
         let mut groups: Vec<u16> = (0..self.groups.len() as u16).collect();
-        groups.sort_by_cached_key(|group| self.cost_of_space(*group));
+        groups.sort_by_cached_key(|group| {
+            (Reverse(self.spare(*group)), self.least_valid_pages(*group))
+        });
         for group in groups {
             let other = u32::from(group) * self.numbering.per_group + within;
             // Whatever it costs.

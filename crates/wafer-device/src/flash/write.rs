@@ -131,7 +131,7 @@ impl<O: Observer> Device<O> {
         }
         let Some(first) = commands.first() else { return 0 };
         let Some(namespace) = self.namespaces.get(usize::from(first.namespace.0)) else { return 0 };
-        let Some(Target { slot, .. }) = namespace.target(first.placement, self.chosen) else {
+        let Some(Target { slot, .. }) = namespace.target(first.placement, &self.chosen) else {
             return 0;
         };
         let (first_page, pages) = (namespace.first_page, namespace.blocks >> shift);
@@ -256,7 +256,7 @@ impl<O: Observer> Device<O> {
             Op::Write => {
                 let first = namespace.first_page + (command.lba >> shift);
                 let last = namespace.first_page + ((end - 1) >> shift);
-                let target = match namespace.target(command.placement, self.chosen) {
+                let target = match namespace.target(command.placement, &self.chosen) {
                     Some(target) => target,
                     None => self.resolve_placement(command.namespace, command.placement),
                 };
@@ -513,7 +513,7 @@ impl<O: Observer> Device<O> {
             return Target { slot, directed: true };
         }
         self.observer.event(&FdpEvent::InvalidPlacementIdentifier { namespace, placement });
-        let slot = self.chosen + self.namespaces[namespace.index()].slots[0];
+        let slot = self.chosen[self.namespaces[namespace.index()].slots[0] as usize];
         Target { slot, directed: false }
     }
 

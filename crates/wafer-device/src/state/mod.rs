@@ -45,8 +45,8 @@ pub struct DeviceState {
     clock: u64,
     granted: u64,
     writers: Writers,
-    /// The group in which writes go that name none.
-    chosen_group: u16,
+    /// For each handle the group to which writes go that name none.
+    chosen_groups: Vec<u16>,
     separation: Option<Rule>,
     learned: Option<Learned>,
     caches: Vec<WriteCache>,
@@ -71,7 +71,7 @@ impl<O: Observer> Device<O> {
             clock: self.clock,
             granted: self.granted,
             writers: self.writers.clone(),
-            chosen_group: self.group_of(self.chosen),
+            chosen_groups: self.chosen.iter().map(|slot| self.group_of(*slot)).collect(),
             separation: self.separation.clone(),
             learned: match &self.tuner {
                 Some(tuner) => Some(tuner.save(self.policy.save())),
@@ -169,11 +169,12 @@ impl<O: Observer> Device<O> {
         self.clock = state.clock;
         self.granted = state.granted;
         self.writers = state.writers;
-        let known = usize::from(state.chosen_group) < self.groups.len();
-        if !known {
-            return Err(StateError::damaged("chosen_group", "does not exist"));
+        let known = |group: &u16| usize::from(*group) < self.groups.len();
+        let chosen = state.chosen_groups;
+        if chosen.len() != self.chosen.len() || !chosen.iter().all(known) {
+            return Err(StateError::damaged("chosen_groups", "not one for each handle"));
         }
-        self.chosen = u32::from(state.chosen_group) * self.numbering.per_group;
+        self.choose(|handle| u32::from(chosen[handle]));
         self.read_only = state.read_only;
         self.take_translated(state.translated)?;
         self.take_firmware(state.caches, state.maintenance)

@@ -403,10 +403,10 @@ impl<O: Observer> Device<O> {
         }
         let (first, end) = (namespace.first_page, command.lba + blocks);
         let slot = namespace
-            .target(command.placement, self.chosen)
+            .target(command.placement, &self.chosen)
             .map(|target| target.slot)
             .or_else(|| self.defined_slot(command.namespace, command.placement))
-            .unwrap_or(self.chosen + namespace.slots[0]);
+            .unwrap_or(self.chosen[namespace.slots[0] as usize]);
         Some((first + (command.lba >> shift)..first + ((end + mask) >> shift), slot))
     }
 

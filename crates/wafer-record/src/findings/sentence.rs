@@ -97,7 +97,7 @@ pub(super) fn of(cause: &Cause) -> (String, String) {
         Cause::Spilled { segments } => (
             format!("Writes went {segments} times to another reclaim group than the one that was named."),
             "Hosts direct more data at a group than it holds at a reasonable cost. Direct less at it, or write \
-             without a directive: the drive then chooses the group that has most space."
+             without a directive: the drive then chooses the group."
                 .to_owned(),
         ),
         Cause::Beside { what, waf } => beside(*what, *waf),
