@@ -53,7 +53,7 @@ pub use advice::{
 use candidates::{Candidate, Traffic};
 use lives::Lives;
 use log::Log;
-pub use output::{Files, absent, files};
+pub use output::{Files, files, stale};
 use placing::Scheme;
 use rayon::prelude::*;
 use simulate::{Outcome, Plan};

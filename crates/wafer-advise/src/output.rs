@@ -1,5 +1,7 @@
 //! Files of advice: a placement map, fio options, nvme-cli commands, hints for databases and caches.
 
+use std::path::{Path, PathBuf};
+
 use super::advice::{Advice, SchemeKind};
 
 /// Files of advice, by name.
@@ -8,9 +10,11 @@ pub struct Files(pub Vec<(&'static str, String)>);
 /// Files that only advice with a map has.
 const OF_MAP: [&str; 2] = ["map.csv", "dp_scheme.csv"];
 
-/// Returns the files that other advice may have written, and this does not write.
-pub fn absent(advice: &Advice) -> &'static [&'static str] {
-    if advice.map.is_some() { &[] } else { &OF_MAP }
+/// Returns a note about each file in the folder that other advice has left, and this does not write.
+pub fn stale(folder: &Path, advice: &Advice) -> Vec<String> {
+    let others = OF_MAP.iter().filter(|_| advice.map.is_none()).map(|name| folder.join(name));
+    let told = |file: PathBuf| format!("{} is of other advice: this has no map", file.display());
+    others.filter(|file| file.exists()).map(told).collect()
 }
 
 /// Maximum number of ranges that fio reads from a `dp_scheme` file.

@@ -14,11 +14,11 @@ use crate::units::Log;
 
 /// What a host's need for space may cost in one round.
 #[derive(Clone, Copy)]
-pub(crate) struct Patience {
+pub(crate) struct Limits {
     /// Full victims that the policy may choose.
-    pub(crate) futile: usize,
+    pub(crate) full_victims: usize,
     /// Invalid pages that the emptiest candidate of a group must have, where there are several groups.
-    pub(crate) least_gain: u32,
+    pub(crate) least_invalid: u32,
 }
 
 impl Oracle {
@@ -26,17 +26,17 @@ impl Oracle {
     /// to reclaim: no candidate or, with several groups, none with as many invalid pages as it has to have.
     ///
     /// The policy may take full victims a number of times; then the fewest valid pages decide.
-    pub(crate) fn forced_collection(&mut self, group: u16, patience: &mut Patience) -> bool {
+    pub(crate) fn forced_collection(&mut self, group: u16, limits: &mut Limits) -> bool {
         while self.free[usize::from(group)].len() <= self.sizes.reserve(group) {
             let Some(least) = self.least_valid(group) else { return false };
-            let gain = self.sizes.unit_pages - self.valid(least);
-            if self.sizes.groups > 1 && gain < patience.least_gain {
+            let invalid = self.sizes.unit_pages - self.valid(least);
+            if self.sizes.groups > 1 && invalid < limits.least_invalid {
                 return false;
             }
-            let chosen = if patience.futile > 0 { self.ask_victim(group, true) } else { None };
+            let chosen = if limits.full_victims > 0 { self.ask_victim(group, true) } else { None };
             let victim = chosen.unwrap_or(least);
             if self.is_full(victim) {
-                patience.futile = patience.futile.saturating_sub(1);
+                limits.full_victims = limits.full_victims.saturating_sub(1);
             }
             self.collect(group, victim, true);
         }

@@ -49,7 +49,7 @@ pub struct Oracle {
     pub(crate) deaths: Option<DeathTimes>,
     pub(crate) writers: Writers,
     /// The group that each handle's last segment was begun in for a write that names none.
-    pub(crate) favourites: Vec<u16>,
+    pub(crate) last_groups: Vec<u16>,
     /// The handle whose write asked for space last.
     pub(crate) asking: u16,
     pub(crate) policy: Box<dyn Policy>,
@@ -89,7 +89,7 @@ impl Oracle {
             lifespans: Lifespans::new(sizes.separation, sizes.pages),
             deaths: by_death.then(|| DeathTimes::new(&sizes)),
             writers: Writers::new(sizes.handles),
-            favourites: vec![sizes.groups - 1; handles],
+            last_groups: vec![sizes.groups - 1; handles],
             asking: 0,
             policy,
             random: Random::of_policies(seed),

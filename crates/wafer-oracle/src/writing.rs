@@ -13,7 +13,7 @@ use std::ops::Range;
 
 use wafer_interface::{FdpEvent, NsId, Placement, RgId, RuhId};
 
-use crate::collection::Patience;
+use crate::collection::Limits;
 use crate::death_times::Old;
 use crate::oracle::{Event, Oracle};
 use crate::pages::Segment;
@@ -25,7 +25,7 @@ type Place = (u16, Log);
 impl Oracle {
     /// Writes pages through a handle. Without a group that is named, the segments go to the cheap ones in turn.
     pub(crate) fn write(&mut self, pages: Range<u64>, named: Option<u16>, handle: u16) {
-        let group = named.unwrap_or(self.favourites[usize::from(handle)]);
+        let group = named.unwrap_or(self.last_groups[usize::from(handle)]);
         let split = self.deaths.as_ref().is_some_and(|deaths| deaths.is_split(handle));
         let separates = self.lifespans.is_some() || split;
         let mut at = (group, Log::Host { handle, class: 0 });
@@ -47,15 +47,15 @@ impl Oracle {
                     death = deaths.death(handle, old, self.clock);
                 }
                 if named.is_none() {
-                    home.0 = self.next_cheap(self.favourites[usize::from(handle)]);
-                    self.favourites[usize::from(handle)] = home.0;
+                    home.0 = self.next_cheap(self.last_groups[usize::from(handle)]);
+                    self.last_groups[usize::from(handle)] = home.0;
                 }
                 at = self.begin_segment(home, handle, death, named.is_some());
             }
             self.write_page(page, at, handle);
             if self.room(self.open[&at].unit) == 0 {
                 self.close(at.0, at.1);
-                self.open_log(at, death, &mut self.patience(at.0));
+                self.open_log(at, death, &mut self.limits(at.0));
             }
         }
     }
@@ -137,13 +137,13 @@ impl Oracle {
 
     /// The log, open; or that of the same handle in another group, whatever it costs, by room.
     fn open_somewhere(&mut self, home: Place, death: u64, named: bool) -> Place {
-        if self.keep_open(home, death, self.patience(home.0)) {
+        if self.keep_open(home, death, self.limits(home.0)) {
             return home;
         }
         for group in self.by_room() {
             let other = (group, home.1);
-            let patience = Patience { least_gain: 1, ..self.patience(group) };
-            if !self.keep_open(other, death, patience) {
+            let limits = Limits { least_invalid: 1, ..self.limits(group) };
+            if !self.keep_open(other, death, limits) {
                 continue;
             }
             if named && group != home.0 {
@@ -196,9 +196,9 @@ impl Oracle {
 
     /// Opens a log until it is. Where hosts and collections share it, the collection that restores the reserve may
     /// fill what was opened.
-    fn keep_open(&mut self, at: Place, death: u64, mut patience: Patience) -> bool {
+    fn keep_open(&mut self, at: Place, death: u64, mut limits: Limits) -> bool {
         while !self.open.contains_key(&at) {
-            if !self.open_log(at, death, &mut patience) {
+            if !self.open_log(at, death, &mut limits) {
                 return false;
             }
         }
@@ -207,32 +207,32 @@ impl Oracle {
 
     /// What space in a group may cost a host before it goes to another: full victims, twice as many as there are
     /// reclaim units, and 15 pages moved for a page written.
-    fn patience(&self, group: u16) -> Patience {
-        let least_gain = self.sizes.unit_pages / 16 + 1;
-        Patience { futile: 2 * self.sizes.group(group).len(), least_gain }
+    fn limits(&self, group: u16) -> Limits {
+        let least_invalid = self.sizes.unit_pages / 16 + 1;
+        Limits { full_victims: 2 * self.sizes.group(group).len(), least_invalid }
     }
 
     /// Opens a closed log of a host: restores the reserve if it is short, takes a free reclaim unit, and restores
     /// the reserve. Returns false if the group has no space to reclaim.
-    pub(crate) fn open_log(&mut self, at: Place, death: u64, patience: &mut Patience) -> bool {
+    pub(crate) fn open_log(&mut self, at: Place, death: u64, limits: &mut Limits) -> bool {
         let (group, Log::Host { handle, .. }) = at else { unreachable!("a host writes") };
         self.asking = handle;
-        if !self.forced_collection(group, patience) {
+        if !self.forced_collection(group, limits) {
             return false;
         }
         // A collection may have opened it.
         if !self.open.contains_key(&at) {
             let death = self.deaths.as_ref().map_or(0, |deaths| deaths.of_unit(at.1, death));
             self.open(group, at.1, death);
-            self.forced_collection(group, patience);
+            self.forced_collection(group, limits);
         }
         true
     }
 
     /// Opens the log of a handle in a group, with no death time.
     pub(crate) fn open_first_class(&mut self, group: u16, handle: u16) {
-        let mut patience = self.patience(group);
-        self.open_log((group, Log::Host { handle, class: 0 }), 0, &mut patience);
+        let mut limits = self.limits(group);
+        self.open_log((group, Log::Host { handle, class: 0 }), 0, &mut limits);
     }
 
     /// Reclaim unit update: closes the open reclaim unit of a handle, unless nothing was written to it. Returns

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use wafer_config::ConfigError;
 
 use indicatif::ProgressBar;
-use wafer_advise::{Advice, AdviseOptions, HeatMap, Histogram, SchemeKind, absent, advise, files};
+use wafer_advise::{Advice, AdviseOptions, HeatMap, Histogram, SchemeKind, advise, files, stale};
 use wafer_config::load_device;
 use wafer_lab::{Experiment, LabError, Options, TraceSource, Workload};
 use wafer_record::text::printable;
@@ -85,11 +85,7 @@ pub(crate) fn run(args: &AdviseArgs, quiet: bool) -> anyhow::Result<()> {
     output::notices(quiet, &advice.notices);
     if let Some(folder) = &args.out {
         write_files(folder, &advice, outputs)?;
-        let stale =
-            absent(&advice).iter().map(|name| folder.join(name)).filter(|file| file.exists());
-        let told =
-            |file: PathBuf| format!("{} is of other advice: this has no map", file.display());
-        output::notices(quiet, stale.map(told).collect::<Vec<_>>());
+        output::notices(quiet, stale(folder, &advice));
     }
     match &args.json {
         Some(path) => output::json_to(path, &advice),

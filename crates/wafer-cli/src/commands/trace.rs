@@ -98,24 +98,8 @@ fn summary(scan: &Scan) -> Value {
     })
 }
 
-/// Options of traces that say what is read, not how it is played.
-const READING: [&str; 5] = ["from", "to", "volume", "strict", "format"];
-
-/// Returns traces to read. Options about playing them are refused.
-fn source(files: &[PathBuf], set: &[String]) -> Result<TraceSource, LabError> {
-    let source = TraceSource::from_options(files, set)?;
-    let key = |assignment: &String| assignment.split('=').next().unwrap_or("").trim().to_owned();
-    match set.iter().map(key).find(|key| !READING.contains(&key.as_str())) {
-        Some(key) => {
-            let reason = "is about playing a trace; here from, to, volume, strict and format count";
-            Err(LabError::config(format!("--trace-set {key}"), reason))
-        }
-        None => Ok(source),
-    }
-}
-
 fn info(files: &[PathBuf], set: &[String], json: bool, quiet: bool) -> anyhow::Result<()> {
-    let source = source(files, set)?;
+    let source = TraceSource::to_read(files, set)?;
     let scans = source.scans()?;
     for scan in scans {
         output::notices(quiet, &scan.messages);
@@ -201,7 +185,7 @@ fn more(out: &mut impl std::io::Write, all: usize) -> std::io::Result<()> {
 }
 
 fn convert(file: &Path, to: &Path, set: &[String], level: i32, quiet: bool) -> anyhow::Result<()> {
-    let source = source(&[file.to_owned()], set)?;
+    let source = TraceSource::to_read(&[file.to_owned()], set)?;
     let to = if output::is_stdout(to) { Path::new("/dev/stdout") } else { to };
     let mut outputs = Outputs::default();
     outputs.input(file);

@@ -14,6 +14,9 @@ use wafer_config::{Files, Layers, schema as schemas};
 
 pub(super) const KIND: Kind = Kind { keys: &["trace", "traces"], parse, schema };
 
+/// Options that say what is read of a trace, not how it is played.
+const READING: [&str; 5] = ["from", "to", "volume", "strict", "format"];
+
 /// A trace with its options.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct TraceFile {
@@ -50,6 +53,23 @@ impl TraceSource {
         let options = options(&Layers::of_traces(assignments)?)?;
         let file = |file: &PathBuf| TraceFile { file: file.clone(), options: options.clone() };
         Ok(TraceSource::new(files.iter().map(file).collect(), Path::new("")))
+    }
+
+    /// As [`Self::from_options`], for traces that are read and not played.
+    ///
+    /// # Errors
+    /// As there; or an option is about playing.
+    pub fn to_read(files: &[PathBuf], assignments: &[String]) -> Result<Self, LabError> {
+        let source = TraceSource::from_options(files, assignments)?;
+        let keys = assignments.iter().map(|a| a.split('=').next().unwrap_or("").trim());
+        match keys.into_iter().find(|key| !READING.contains(key)) {
+            Some(key) => {
+                let reason =
+                    "is about playing a trace; here from, to, volume, strict and format count";
+                Err(LabError::config(format!("--trace-set {key}"), reason))
+            }
+            None => Ok(source),
+        }
     }
 
     /// Reads the keys of a `[workload]` table from text without its header; `label` names it in messages.
