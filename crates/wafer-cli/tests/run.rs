@@ -238,6 +238,65 @@ fn comparisons_tell_which_policy_wears_a_drive_out() {
 }
 
 #[test]
+fn options_of_a_job_that_take_no_time_here_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("waits.fio");
+    let text = "[j]\nrw=randwrite\nsize=1m\nsync=1\nend_fsync=1\nverify=crc32c\nrefill_buffers\n";
+    std::fs::write(&path, text).unwrap();
+    let notes = |more: &[&str]| {
+        let run = ["run", "--device", "pm9a3", "--set", "reclaim_unit.size=16MiB", "--fio"];
+        let output = wafer(&[&run[..], &[path.to_str().unwrap(), "--json", "-"], more].concat());
+        record(&output);
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let timed = notes(&["--time"]);
+    assert!(timed.contains("not simulated: sync, end_fsync, verify\n"), "{timed}");
+    assert!(timed.contains("no effect on bytes or time: refill_buffers\n"), "{timed}");
+    let untimed = notes(&[]);
+    assert!(!untimed.contains("not simulated"), "{untimed}");
+    let all = "no effect on what is written: sync, end_fsync, verify, refill_buffers\n";
+    assert!(untimed.contains(all), "{untimed}");
+}
+
+#[test]
+fn advice_takes_volume_and_seed_of_an_experiment_and_tells_of_files_of_other_advice() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = |name: &str| folder.path().join(name);
+    let path = |name: &str| here(name).to_str().unwrap().to_owned();
+    let job = std::fs::canonicalize(JOB).unwrap();
+    let device = "capacity = \"64MiB\", reclaim_unit.size = \"1MiB\", overprovisioning = 0.25";
+    let with = |name: &str, seed: u32| {
+        let fio = job.display();
+        let text = format!(
+            "volume = \"6x\"\nseed = {seed}\ndevice = {{ {device} }}\nworkload.fio = \"{fio}\"\n"
+        );
+        std::fs::write(here(name), text).unwrap();
+    };
+    with("three.toml", 3);
+    with("four.toml", 4);
+    let advice = |experiment: &str, more: &[&str]| -> (Value, String) {
+        let arguments = ["advise", "--experiment", experiment, "--fill", "0", "--json", "-"];
+        let output = wafer(&[&arguments[..], more].concat());
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{errors}");
+        (serde_json::from_slice(&output.stdout).unwrap(), errors)
+    };
+    let (three, four) = (path("three.toml"), path("four.toml"));
+    let (of_three, _) = advice(&three, &[]);
+    assert_eq!(of_three["write_bytes"], 6 * (64 << 20));
+    let (of_four, _) = advice(&four, &[]);
+    assert!(of_three["ways"] != of_four["ways"]);
+    let (seeded, _) = advice(&four, &["--seed", "3"]);
+    assert!(of_three["ways"] == seeded["ways"]);
+
+    // A job has no map of addresses.
+    std::fs::create_dir(here("out")).unwrap();
+    std::fs::write(here("out").join("map.csv"), "start,bytes,handle\n").unwrap();
+    let (_, errors) = advice(&three, &["--out", &path("out")]);
+    assert!(errors.contains("map.csv is of other advice: this has no map\n"), "{errors}");
+}
+
+#[test]
 fn a_page_of_the_manual_names_the_version() {
     let page = String::from_utf8(wafer(&["man", "run"]).stdout).unwrap();
     let version = env!("CARGO_PKG_VERSION");

@@ -199,6 +199,11 @@ impl RunningJob {
             }
             let from = self.begin(free.max(flows.time(at)));
             let flushes = self.spec.fsync > 0 && self.unflushed == self.spec.fsync;
+            if flushes && self.at == self.ready.len() && self.stream.ends_at_limit() {
+                // fio sends no Flush after the last command.
+                self.ended = true;
+                break;
+            }
             if flushes {
                 // A Flush takes a place in the queue and none of the job's commands.
             } else if self.rates.chooses() && self.at == self.ready.len() {

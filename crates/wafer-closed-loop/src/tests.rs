@@ -136,6 +136,17 @@ fn a_flush_follows_so_many_writes_and_has_a_place_in_the_queue() {
     let (w, f) = (Op::Write, Op::Flush);
     assert_eq!(submitted.iter().map(|(.., c)| c.op).collect::<Vec<_>>(), [w, w, f, w, w, f, w]);
     assert_eq!(submitted.last().unwrap().0, 6000);
+    // None follows what ends a job, as in fio; a second pass over the region begins with the one of the first.
+    let ops = |spec| {
+        let mut jobs = ClosedLoop::new(vec![spec], 1, false).unwrap();
+        drive(&mut jobs, 1000).into_iter().map(|(.., c)| c.op).collect::<Vec<_>>()
+    };
+    let four = JobSpec { fsync: 2, ..writer(1, 4) };
+    assert_eq!(ops(four.clone()), [w, w, f, w, w]);
+    let (size, io_size, random_map) = (4 * 4096, 4 * 4096, true);
+    let region = JobSpec { size, io_size, random_map, number_ios: None, ..four };
+    assert_eq!(ops(region.clone()), [w, w, f, w, w]);
+    assert_eq!(ops(JobSpec { loops: 2, ..region }), [w, w, f, w, w, f, w, w, f, w, w, f]);
     // The writes are those without a flush.
     let mut plain = ClosedLoop::new(vec![writer(1, 5)], 1, false).unwrap();
     let plain: Vec<Command> = drive(&mut plain, 1000).into_iter().map(|(.., c)| c).collect();

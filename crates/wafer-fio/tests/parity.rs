@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use wafer_fio::JobStream;
 use wafer_fio::file::{JobFile, Jobs, Target};
 use wafer_fio::job::{BlockSize, JobSpec};
 
@@ -386,5 +387,39 @@ fn both_end_after_the_same_number_of_commands() {
         assert_eq!(ours.number_ios, Some(theirs.len() as u64), "{options}");
         assert_eq!(ours.order_modifier, gap);
         assert_eq!(theirs[2].0 - theirs[1].0, (64 << 10) + gap as u64, "{options}: {theirs:?}");
+    }
+}
+
+/// Jobs whose size is no multiple of their block: without a map the last command goes beyond it.
+const UNEVEN: &[&str] = &[
+    "norandommap",
+    "norandommap\nloops=2",
+    "norandommap\nio_size=1500k",
+    "norandommap\npercentage_random=70",
+    "norandommap\npercentage_random=50\nbsrange=8k-16k",
+    "norandommap\nbsrange=4k-12k",
+    "norandommap\nrw=randrw",
+    "random_distribution=zipf:1.2",
+    "random_distribution=pareto:0.3\nloops=3",
+    "blockalign=4k",
+    "loops=2",
+    "io_size=2m",
+    "",
+];
+
+#[test]
+fn both_issue_as_many_bytes_of_uneven_sizes() {
+    let jobs = UNEVEN.iter().map(|options| format!("rw=randread\nbs=12k\nsize=1m\n{options}"));
+    let jobs: Vec<String> = jobs.collect();
+    let jobs: Vec<_> = jobs.iter().map(String::as_str).collect();
+    for (options, theirs) in jobs.iter().zip(commands(&jobs)) {
+        let mut ours = Vec::new();
+        JobStream::new(&one(options), 1, 0).unwrap().fill(&mut ours, 10_000);
+        if options.contains("bsrange") {
+            let bytes = [ours.iter().map(|c| c.bytes()).sum(), theirs.iter().map(|c| c.1).sum()];
+            assert!(bytes.iter().all(|b| (MIB..MIB + (16 << 10)).contains(b)), "{bytes:?}");
+            continue;
+        }
+        assert_eq!(ours.len(), theirs.len(), "{options}");
     }
 }

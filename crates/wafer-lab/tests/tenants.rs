@@ -377,3 +377,22 @@ fn keys_of_every_model_are_known_beside_its_own() {
         assert!(message.contains(words), "{key}: {message}");
     }
 }
+
+#[test]
+fn a_depth_beside_a_job_with_a_clock_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("j.fio"), "[j]\nrw=randwrite\niodepth=4\n").unwrap();
+    let notices = |time: &str| {
+        let text = format!(
+            "volume = \"1x\"\n{time}device = {{ profile = \"pm9a3\" }}\n\
+             [[tenants]]\nname = \"a\"\nworkload = {{ fio = \"j.fio\" }}\nqueue_depth = 2\n"
+        );
+        let path = folder.path().join("e.toml");
+        std::fs::write(&path, text).unwrap();
+        let experiment = Experiment::from_file(&path, &Options::default()).unwrap();
+        experiment.check().unwrap().notices
+    };
+    let told = "tenant a: queue_depth has no effect with a clock; jobs have their `iodepth`";
+    assert!(notices("time = true\n").iter().any(|line| line == told));
+    assert!(notices("").iter().all(|line| line != told));
+}

@@ -26,6 +26,8 @@ pub(super) struct Blocks {
     pub(super) used: u64,
     /// The size of every command, when there is only one.
     pub(super) only: Option<u64>,
+    /// Whether blocks may repeat: only bytes end a random job without a map.
+    pub(super) repeats: bool,
 }
 
 /// Region of one clone of a job.
@@ -42,8 +44,11 @@ pub(super) fn region(
         return Err(("size", format!("region of {given} bytes holds no block of {used} bytes")));
     }
     let size = match blocks.only {
-        Some(block) => whole(given, block, settings.order, namespace_bytes - offset),
-        None => given,
+        Some(block) if !blocks.repeats => {
+            whole(given, block, settings.order, namespace_bytes - offset)
+        }
+        // The last command may go beyond them.
+        _ => given,
     };
     if limit == given {
         limit = size;

@@ -217,6 +217,7 @@ fn spec(job: &Job<'_>, instance: u32, phase: u32, target: &Target) -> Result<Job
             BlockSize::Fixed(size) if used_sizes().all(|s| s == first) => Some(*size),
             _ => None,
         }),
+        repeats: random && !random_map,
     };
     let Region { offset, size, io_size } = region::region(s, instance, bytes, &blocks)
         .map_err(|(option, why)| job.error(option, why))?;

@@ -124,7 +124,9 @@ impl State {
         if self.spec.time_based && *last >= self.spec.size {
             *last = 0;
         }
-        if *last >= self.spec.size {
+        // A run of a random job has no room for half a command.
+        let needed = if self.spec.order == Order::Random { self.sizes[direction].min } else { 1 };
+        if *last + needed > self.spec.size {
             return None;
         }
         let gap = self.position.gap;

@@ -25,8 +25,8 @@ pub(crate) struct Limits {
     pub(crate) bytes: u64,
     pub(crate) commands: u64,
     passes: u64,
-    /// Commands when the pass began: a pass without any ends the job.
-    pass_began: u64,
+    /// Commands and bytes when the pass began: a pass without commands ends the job.
+    pass_began: (u64, u64),
 }
 
 impl Limits {
@@ -47,7 +47,7 @@ impl Limits {
             bytes: 0,
             commands: 0,
             passes: 1,
-            pass_began: 0,
+            pass_began: (0, 0),
         }
     }
 
@@ -55,6 +55,11 @@ impl Limits {
     #[inline]
     pub(crate) fn reached(&self) -> bool {
         self.bytes >= self.byte_cap || self.commands >= self.command_cap
+    }
+
+    /// Returns whether one pass has reached a limit of the whole job: fio then issues nothing more, not even a flush.
+    pub(crate) fn reached_in_a_pass(&self) -> bool {
+        self.bytes - self.pass_began.1 >= self.byte_cap || self.commands >= self.command_cap
     }
 
     /// Returns how many commands of `bytes` counted bytes may follow, at most `max`.
@@ -67,14 +72,14 @@ impl Limits {
 
     /// Ends a pass; returns whether there is another.
     pub(crate) fn next_pass(&mut self) -> bool {
-        if self.commands == self.pass_began || self.reached() {
+        if self.commands == self.pass_began.0 || self.reached() {
             return false;
         }
         let more = self.time_based
             || self.passes < self.loops
             || self.io_size_given && self.io_size.saturating_sub(self.bytes) >= self.max_block;
         self.passes += 1;
-        self.pass_began = self.commands;
+        self.pass_began = (self.commands, self.bytes);
         more
     }
 

@@ -77,6 +77,12 @@ impl JobStream {
             + self.state.addresses.iter().map(Addresses::memory_bytes).sum::<u64>()
     }
 
+    /// Returns whether the job ends with what was generated because it has reached its bytes or commands, in one pass. One
+    /// that needs several ends when there is no other, as fio has it.
+    pub fn ends_at_limit(&self) -> bool {
+        self.state.limits.reached_in_a_pass()
+    }
+
     /// Returns the next command of a job that reads and writes; `choose` says in which direction it goes, given what
     /// `rwmixread` asks for.
     pub fn next_as(&mut self, choose: impl FnMut(usize) -> usize) -> Option<Command> {
