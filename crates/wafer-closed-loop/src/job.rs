@@ -47,6 +47,8 @@ pub(crate) struct RunningJob {
     is_held: bool,
     rates: Rates,
     ended: bool,
+    /// It has ended because its next command would come after its deadline.
+    is_up: bool,
 }
 
 fn direction_of(command: &Command) -> Option<usize> {
@@ -103,6 +105,7 @@ impl RunningJob {
             is_held: false,
             rates: Rates::new(spec, start, 1_000_000_000, Some(random)),
             ended: false,
+            is_up: false,
             spec: spec.clone(),
         })
     }
@@ -125,6 +128,11 @@ impl RunningJob {
         self.ended && self.in_flight == 0
     }
 
+    /// Returns whether no command of it is in flight.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.in_flight == 0
+    }
+
     /// Returns whether its flow holds it back.
     pub(crate) fn is_held(&self) -> bool {
         self.is_held && !self.ended
@@ -138,6 +146,16 @@ impl RunningJob {
     /// Lets nothing more be submitted.
     pub(crate) fn end(&mut self) {
         self.ended = true;
+    }
+
+    /// Lets nothing be submitted from a time on.
+    pub(crate) fn end_at(&mut self, time: u64) {
+        self.deadline = self.deadline.min(time);
+    }
+
+    /// Returns when a job has ended: when its time is up, if no command of it could go before; otherwise `now`.
+    pub(crate) fn ended_at(&self, now: u64) -> u64 {
+        if self.is_up { self.deadline } else { now }
     }
 
     pub(crate) fn completed(&mut self, ticket: u64, time: u64) {
@@ -228,7 +246,7 @@ impl RunningJob {
             }
             let time = self.time_of(&command, from);
             if time >= self.deadline {
-                self.ended = true;
+                (self.ended, self.is_up) = (true, true);
                 if self.deadline < u64::MAX {
                     batch.ended.push((self.ticket, self.deadline));
                 }

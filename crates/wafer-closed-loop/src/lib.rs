@@ -40,8 +40,10 @@ pub struct ClosedLoop {
     ready: Vec<usize>,
     memory: u64,
     queue_depth: u32,
-    /// Time at which the last command completed, or at which the time of a job was up if that was later.
+    /// When the last command completed.
     now: u64,
+    /// When the time of the last job is up whose time is.
+    up: u64,
     /// Depths that jobs of earlier phases have found, with their names.
     found: Vec<(String, u32)>,
     /// What `steadystate` watches, and which of them each job belongs to.
@@ -76,6 +78,7 @@ impl ClosedLoop {
             memory,
             queue_depth: 0,
             now: 0,
+            up: 0,
             found: Vec::new(),
             watches: Vec::new(),
             watched: Vec::new(),
@@ -122,9 +125,10 @@ impl ClosedLoop {
         if exit == Exit::All {
             self.current = self.phases.len() - 1;
         }
+        let time = self.running[at].ended_at(self.now);
         for job in &mut self.running {
             if exit.ends(ended, &self.specs[job.number()]) {
-                job.end();
+                job.end_at(time);
             }
         }
     }
@@ -136,7 +140,8 @@ impl ClosedLoop {
         let phase = self.phases[self.current];
         for (number, spec) in self.specs.iter().enumerate().filter(|(_, s)| s.phase == phase) {
             let first = [number, self.specs.len() + number].map(stream::first_ticket);
-            self.running.push(RunningJob::new(spec, self.seed, number as u32, first, self.now)?);
+            let start = self.now.max(self.up);
+            self.running.push(RunningJob::new(spec, self.seed, number as u32, first, start)?);
         }
         self.ready = (0..self.running.len()).rev().collect();
         self.flows = Flows::start(self.running.iter().map(|job| &self.specs[job.number()]));
@@ -148,11 +153,25 @@ impl ClosedLoop {
         if self.flows.is_empty() {
             return;
         }
-        let ended = (0..self.running.len()).filter(|at| self.running[*at].has_ended());
-        ended.for_each(|at| self.flows.leave(at));
+        let mut ended: Vec<(u64, usize)> = (0..self.running.len())
+            .filter(|at| self.running[*at].has_ended() && self.flows.has(*at))
+            .map(|at| (self.running[at].ended_at(self.now), at))
+            .collect();
+        ended.sort_unstable();
+        let is_idle = self.running.iter().all(RunningJob::is_idle);
+        self.ready = self.released();
+        for (time, at) in ended {
+            // Until its time is up a job belongs to its group. Where all wait for that, it comes next.
+            if time <= self.now || is_idle && self.ready.is_empty() {
+                self.flows.leave(at, time);
+                self.ready = self.released();
+            }
+        }
+    }
+
+    fn released(&self) -> Vec<usize> {
         let released = |at: &usize| self.running[*at].is_held() && !self.flows.holds(*at);
-        let released = (0..self.running.len()).rev().filter(released);
-        self.ready.extend(released);
+        (0..self.running.len()).rev().filter(released).collect()
     }
 }
 
@@ -177,7 +196,7 @@ impl CommandStream for ClosedLoop {
             while let Some(&job) = self.ready.last() {
                 let (running, from) = (&mut self.running[job], batch.len());
                 running.submit(batch, end, &mut self.flows, job);
-                self.now = batch.ended.iter().fold(self.now, |now, (_, end)| now.max(*end));
+                self.up = batch.ended.iter().fold(self.up, |up, (_, end)| up.max(*end));
                 if let Some(watch) = self.watched[running.number()] {
                     for at in from..batch.len() {
                         let bytes = batch.commands[at].bytes();

@@ -399,3 +399,37 @@ fn jobs_of_a_flow_keep_their_parts_of_the_commands() {
     assert_eq!(submitted.len(), 410);
     assert!(submitted.last().unwrap().0 < 130_000, "{submitted:?}");
 }
+
+#[test]
+fn others_wait_until_the_time_of_a_job_is_up() {
+    let counts = |jobs: Vec<JobSpec>| {
+        let submitted = drive(&mut ClosedLoop::new(jobs, 1, false).unwrap(), 1000);
+        [0, 1, 2].map(|job| submitted.iter().filter(|(_, of, _)| *of == job).count())
+    };
+    let timed = |depth, runtime| JobSpec {
+        time_based: true,
+        number_ios: None,
+        runtime: Some(runtime),
+        ..writer(depth, 1)
+    };
+    let flowing = |weight, spec| JobSpec { flow: Some(Flow { id: 0, weight }), ..spec };
+    let rated =
+        |iops, runtime| JobSpec { rate_iops: [None, Some(iops), None], ..timed(1, runtime) };
+    // Sixteen commands, the last at 3.0 s.
+    let slow = JobSpec { thinktime_us: 200_000, ..timed(1, 3.1) };
+    let [few, some, _] = counts(vec![flowing(1, slow.clone()), flowing(3, timed(32, 3.1))]);
+    assert!(few == 16 && some.abs_diff(52) <= 1, "{few} {some}");
+    // A partner that has more time goes on alone, and catches up with its rate; beside a job of no flow, too.
+    for beside in [0.001, 5.0] {
+        let jobs = vec![flowing(1, slow.clone()), flowing(3, rated(100, 4.1)), rated(1000, beside)];
+        let [few, some, _] = counts(jobs);
+        assert!(few == 16 && some.abs_diff(410) <= 2, "{beside}: {few} {some}");
+    }
+    // 100 a second until then, and those of the next phase come after it.
+    let exits = JobSpec { exit: Some(Exit::Running), ..slow };
+    let next = JobSpec { phase: 1, ..writer(1, 7) };
+    let jobs = vec![exits, rated(100, 9.0), next];
+    assert_eq!(counts(jobs.clone()), [16, 310, 7]);
+    let submitted = drive(&mut ClosedLoop::new(jobs, 1, false).unwrap(), 1000);
+    assert_eq!(submitted.iter().find(|(_, job, _)| *job == 2).unwrap().0, 3_100_000_000);
+}

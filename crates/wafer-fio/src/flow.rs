@@ -22,7 +22,7 @@ struct Group {
     weight: u64,
     /// Commands of its running jobs, and one.
     commands: u64,
-    /// When the last of them went.
+    /// When the last of them went, or a job left.
     time: u64,
 }
 
@@ -63,7 +63,7 @@ impl Flows {
         })
     }
 
-    /// Returns when the last command of the job's group went: a job that was held goes on then.
+    /// Returns when the last command of the job's group went, or a job left it: one that was held goes on then.
     #[inline]
     pub fn time(&self, job: usize) -> u64 {
         self.group(job).map_or(0, |(group, ..)| group.time)
@@ -80,12 +80,18 @@ impl Flows {
         }
     }
 
-    /// Lets a job that has ended leave its group.
-    pub fn leave(&mut self, job: usize) {
+    /// Returns whether a job belongs to a group that it has not left.
+    pub fn has(&self, job: usize) -> bool {
+        self.group(job).is_some()
+    }
+
+    /// Lets a job that has ended at a time leave its group.
+    pub fn leave(&mut self, job: usize, time: u64) {
         let Some((flow, commands)) = self.jobs.get_mut(job).and_then(Option::take) else { return };
         if let Some(group) = self.groups.get_mut(&flow.id) {
             group.weight -= u64::from(flow.weight);
             group.commands -= commands;
+            group.time = group.time.max(time);
         }
     }
 

@@ -398,7 +398,6 @@ const UNEVEN: &[&str] = &[
     "norandommap\npercentage_random=70",
     "norandommap\npercentage_random=50\nbsrange=8k-16k",
     "norandommap\nbsrange=4k-12k",
-    "norandommap\nrw=randrw",
     "random_distribution=zipf:1.2",
     "random_distribution=pareto:0.3\nloops=3",
     "blockalign=4k",

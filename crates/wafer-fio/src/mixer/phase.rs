@@ -31,6 +31,8 @@ struct Runner {
     clock: Clock,
     /// No command is issued at or after this.
     deadline: Time,
+    /// Others end with it, so that it matters when its time is up.
+    ends_others: bool,
     /// Entry of the pace.
     entry: Option<usize>,
     /// Counted bytes per second at its own pace.
@@ -42,7 +44,8 @@ struct Runner {
 pub(crate) struct Phase {
     runners: Vec<Runner>,
     flows: Flows,
-    /// Issue time of each runner's next command, [`ENDED`] when there is none.
+    /// Issue time of each runner's next command, [`ENDED`] when there is none. Before that, of one that others wait for,
+    /// when its time is up.
     times: Vec<Time>,
     /// Byte of the run at which shares change.
     boundary: u64,
@@ -53,6 +56,13 @@ pub(crate) struct Phase {
     now: Time,
     /// A job has ended with which all others end, those of later phases too.
     ends_all: bool,
+}
+
+impl Runner {
+    /// Returns whether nothing follows before its time is up.
+    fn is_up(&self) -> bool {
+        self.clock.next >= self.deadline
+    }
 }
 
 impl Phase {
@@ -93,6 +103,7 @@ impl Phase {
                 stream,
                 clock,
                 deadline,
+                ends_others: spec.exit.is_some(),
             });
         }
         let mut phase = Phase {
@@ -147,11 +158,18 @@ impl Phase {
                     runner.ready.iter().all(|c| kind(c) == first)
                 });
         }
-        let over = runner.ready.is_empty() || runner.clock.next >= runner.deadline;
-        self.times[i] = if over { ENDED } else { runner.clock.next.min(ENDED - 1) };
-        if over {
-            self.flows.leave(i);
+        let waits = runner.is_up() && (runner.ends_others || self.flows.has(i));
+        if runner.ready.is_empty() || runner.is_up() && !waits {
+            self.end(i, self.now);
+        } else {
+            self.times[i] = runner.clock.next.min(runner.deadline).min(ENDED - 1);
         }
+    }
+
+    /// Ends runner `i`.
+    fn end(&mut self, i: usize, time: Time) {
+        self.times[i] = ENDED;
+        self.flows.leave(i, time);
     }
 
     /// Ends the jobs that end with runner `i`, if that has ended.
@@ -159,12 +177,14 @@ impl Phase {
         let ended = &jobs[self.runners[i].job];
         let Some(exit) = ended.exit.filter(|_| self.times[i] == ENDED) else { return };
         self.ends_all |= exit == Exit::All;
-        for (runner, time) in self.runners.iter_mut().zip(&mut self.times) {
-            if exit.ends(ended, &jobs[runner.job]) {
-                (runner.deadline, *time) = (0, ENDED);
+        let time = if self.runners[i].is_up() { self.runners[i].deadline } else { self.now };
+        for other in 0..self.runners.len() {
+            if self.times[other] != ENDED && exit.ends(ended, &jobs[self.runners[other].job]) {
+                let runner = &mut self.runners[other];
+                runner.deadline = runner.deadline.min(time);
+                self.refresh(other);
             }
         }
-        (0..self.times.len()).filter(|i| self.times[*i] == ENDED).for_each(|i| self.flows.leave(i));
     }
 
     /// Returns whether a job has ended with which all others end.
@@ -219,7 +239,7 @@ impl Phase {
     fn pick(&self) -> (usize, Time) {
         let (mut best, mut first, mut second) = (0, ENDED, ENDED);
         for (i, &time) in self.times.iter().enumerate() {
-            if self.flows.holds(i) {
+            if self.flows.holds(i) && !self.runners[i].is_up() {
                 continue;
             }
             if time < first {
@@ -249,6 +269,12 @@ impl Phase {
                 return false;
             }
             let runner = &mut self.runners[i];
+            if runner.is_up() {
+                self.end(i, self.times[i]);
+                self.exit(i, jobs);
+                self.change_pace(pace, jobs, *written);
+                continue;
+            }
             if !self.flows.is_empty() && self.flows.time(i) > runner.clock.next {
                 // It was held back until now.
                 runner.clock.next = self.flows.time(i);
@@ -276,13 +302,19 @@ impl Phase {
             }
             self.refresh(i);
             self.exit(i, jobs);
-            if self.paced && (self.times[i] == ENDED || *written >= self.boundary) {
-                self.repace(pace, *written);
-                // A new pace may have ended others.
-                (0..self.runners.len()).for_each(|i| self.exit(i, jobs));
+            if self.times[i] == ENDED || *written >= self.boundary {
+                self.change_pace(pace, jobs, *written);
             }
         }
         true
+    }
+
+    /// Changes the paces at byte `written` of the run, and ends the jobs that this ends.
+    fn change_pace(&mut self, pace: &Pace, jobs: &[JobSpec], written: u64) {
+        if self.paced {
+            self.repace(pace, written);
+            (0..self.runners.len()).for_each(|i| self.exit(i, jobs));
+        }
     }
 
     /// Merges a few jobs with one kind of command each, up to a refill or deadline of one of them;
@@ -295,7 +327,7 @@ impl Phase {
             if self.times[i] == ENDED {
                 continue;
             }
-            if !runner.uniform || used == LANES {
+            if !runner.uniform || used == LANES || runner.is_up() {
                 return false;
             }
             let ready = &runner.ready[runner.at..];

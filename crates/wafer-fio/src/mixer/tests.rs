@@ -363,3 +363,33 @@ fn jobs_of_a_flow_keep_their_parts_of_the_commands() {
     let refused = Mixer::new(jobs.to_vec(), &MixerOptions { pace, ..Default::default() });
     assert!(refused.unwrap_err().to_string().contains("`fast` has `flow`"));
 }
+
+/// A job that thinks long and whose time is up in the middle of a pause.
+fn thinking(name: &str, number: u8) -> JobSpec {
+    JobSpec { thinktime_us: 200_000, runtime: Some(3.1), ..writer(name, number, 4096, 1) }
+}
+
+#[test]
+fn others_wait_until_the_time_of_a_job_is_up() {
+    let count = |jobs: Vec<JobSpec>| {
+        let mut mixer = Mixer::new(jobs, &MixerOptions::default()).unwrap();
+        bytes(&mut mixer, 100_000)[..2].iter().map(|bytes| bytes / 4096).collect::<Vec<_>>()
+    };
+    let flowing = |weight, spec| JobSpec { flow: Some(Flow { id: 0, weight }), ..spec };
+    let rated = |runtime| JobSpec {
+        rate_iops: [None, Some(100), None],
+        runtime: Some(runtime),
+        ..writer("rated", 1, 4096, 1)
+    };
+    // Sixteen commands, the last at 3.0 s; three times as many, and the last is one more than its part.
+    let slow = thinking("slow", 0);
+    let fast = JobSpec { runtime: Some(3.1), ..writer("fast", 1, 4096, 32) };
+    let counts = count(vec![flowing(1, slow.clone()), flowing(3, fast)]);
+    assert!(counts[0] == 16 && counts[1].abs_diff(52) <= 1, "{counts:?}");
+    // A partner that has more time goes on alone, and catches up with its rate.
+    let counts = count(vec![flowing(1, slow.clone()), flowing(3, rated(4.1))]);
+    assert!(counts[0] == 16 && counts[1].abs_diff(410) <= 2, "{counts:?}");
+    // 100 a second until then.
+    let counts = count(vec![JobSpec { exit: Some(Exit::Running), ..slow }, rated(9.0)]);
+    assert_eq!(counts, [16, 310]);
+}
