@@ -259,6 +259,37 @@ fn options_of_a_job_that_take_no_time_here_are_told() {
 }
 
 #[test]
+fn files_that_overlap_on_the_drive_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("files.fio");
+    let notes = |jobs: &str| {
+        std::fs::write(&path, format!("[global]\nrw=randwrite\nsize=8m\n{jobs}")).unwrap();
+        let run = ["run", "--device", DEVICE, "--json", "-", "--fio", path.to_str().unwrap()];
+        let output = wafer(&run);
+        record(&output);
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let told = |jobs: &str| {
+        let notes = notes(jobs);
+        let note =
+            notes.lines().find_map(|line| line.split_once(" are the same blocks of namespace 1"));
+        note.map(|(files, _)| files.trim_start_matches("note: ").to_owned())
+    };
+    let clones = "[db]\ndirectory=/mnt/data\nnumjobs=3\n";
+    assert_eq!(told(clones).unwrap(), "/mnt/data/db.0.0 and /mnt/data/db.1.0");
+    let drives = "[a]\nfilename=/dev/nvme0n1\n[b]\nfilename=/dev/nvme1n1\n";
+    assert_eq!(told(drives).unwrap(), "/dev/nvme0n1 and /dev/nvme1n1");
+    for apart in [
+        "[db]\ndirectory=/mnt/data\nnumjobs=3\noffset_increment=8m\n",
+        "[a]\nfilename=/dev/nvme0n1\n[b]\nfilename=/dev/ng0n1\n",
+        "[db]\ndirectory=/mnt/data\nfilename=one\nnumjobs=3\n",
+        "[a]\n[b]\n",
+    ] {
+        assert_eq!(told(apart), None, "{apart}");
+    }
+}
+
+#[test]
 fn advice_takes_volume_and_seed_of_an_experiment_and_tells_of_files_of_other_advice() {
     let folder = tempfile::tempdir().unwrap();
     let here = |name: &str| folder.path().join(name);

@@ -54,6 +54,23 @@ fn few_units() {
     assert_cause("few_units", &fio(device, "volume = \"8x\"", UNIFORM));
 }
 
+/// Units of 1 MiB are the smallest: of these, only fewer can be open.
+#[test]
+fn few_units_that_cannot_be_smaller() {
+    let device = "capacity = \"64MiB\"\nreclaim_unit = { size = \"1MiB\" }\noverprovisioning = 0.2\nhandles = 8";
+    let found = why("few", &fio(device, "volume = \"8x\"", UNIFORM));
+    let few = found.causes.iter().find(|cause| cause.cause == "few_units").unwrap();
+    assert!(
+        few.text.contains("1 instead of 8 handles") && few.waf_without < 0.5 * found.waf,
+        "{few:?}"
+    );
+    // Of 2 MiB, units can have half the size.
+    let device = "capacity = \"256MiB\"\nreclaim_unit = { size = \"2MiB\" }\noverprovisioning = 0.2\nhandles = 8";
+    let found = why("half", &fio(device, "volume = \"8x\"", UNIFORM));
+    let few = found.causes.iter().find(|cause| cause.cause == "few_units").unwrap();
+    assert!(few.text.contains("half the size"), "{few:?}");
+}
+
 #[test]
 fn a_reserve_that_eats_the_spare_space() {
     let device = "capacity = \"256MiB\"\nreclaim_unit = { size = \"1MiB\" }\noverprovisioning = 0.2\nhandles = 1\n\

@@ -105,6 +105,7 @@ impl Source for FioSource {
             without_reads: target.without_reads && target.pace.is_none(),
         };
         let ignored = ignored(&jobs);
+        let mut notices: Vec<String> = fio_jobs::overlap(&jobs).into_iter().collect();
         if target.timed {
             target.refuse_pace("with a clock the shares of the jobs follow from the drive")?;
             let job = |job: &JobSpec| TimedJob {
@@ -130,7 +131,7 @@ impl Source for FioSource {
                 stream: Box::new(jobs),
                 jobs: timed,
                 ignored,
-                notices: Vec::new(),
+                notices,
             });
         }
         let without_effect = |job: &JobSpec| {
@@ -144,7 +145,7 @@ impl Source for FioSource {
             });
             told.collect::<Vec<_>>()
         };
-        let notices = jobs.jobs.iter().flat_map(without_effect).collect();
+        notices.extend(jobs.jobs.iter().flat_map(without_effect));
         let mixer = Mixer::new(jobs.jobs, &options).map_err(refused)?;
         Ok(Built {
             host: Host::default(),

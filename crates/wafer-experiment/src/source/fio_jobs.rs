@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use wafer_fio::file::Jobs;
 use wafer_fio::job::{
     BlockSize, Direction, JobSpec, Order, PlacementRule, READ, RateProcess, Submission, TRIM, WRITE,
 };
@@ -20,6 +21,28 @@ pub(super) fn records(jobs: &[JobSpec], device: &ResolvedDevice) -> Vec<JobRecor
         }
     }
     records
+}
+
+/// Returns a note about jobs whose files would lie apart in fio, if their places in a namespace overlap.
+pub(super) fn overlap(jobs: &Jobs) -> Option<String> {
+    let named = jobs.jobs.iter().zip(&jobs.files);
+    let mut before: Vec<(&JobSpec, &String)> = Vec::new();
+    for (job, file) in named.filter_map(|(job, file)| Some((job, file.as_ref()?))) {
+        let overlaps = |(other, of): &&(&JobSpec, &String)| {
+            let apart =
+                job.offset >= other.offset + other.size || other.offset >= job.offset + job.size;
+            *of != file && other.namespace == job.namespace && !apart
+        };
+        if let Some((_, other)) = before.iter().find(overlaps) {
+            let namespace = job.namespace + 1;
+            return Some(format!(
+                "{other} and {file} are the same blocks of namespace {namespace} here; jobs with an offset and a size of their \
+                 own do not overlap"
+            ));
+        }
+        before.push((job, file));
+    }
+    None
 }
 
 fn record(job: &JobSpec, device: &ResolvedDevice) -> JobRecord {

@@ -1,7 +1,7 @@
 //! Names of the outside world: I/O engines and the files they open.
 
 use super::error::quote;
-use super::nearest::nearest;
+use super::nearest::did_you_mean;
 
 /// What an I/O engine means for a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,12 +39,10 @@ pub(super) fn engine(text: &str) -> Result<Engine, String> {
         Some((Engine::NoDevice, _)) => Err(format!("{} writes to no block device", quote(name))),
         Some((engine, _)) => Ok(*engine),
         None if text.is_empty() => Err("needs a name as its value".into()),
-        None => Err(match nearest(name, ENGINES.iter().flat_map(|(_, names)| *names).copied()) {
-            Some(near) => {
-                format!("{} is no engine of fio; did you mean {}?", quote(name), quote(near))
-            }
-            None => format!("{} is no engine of fio", quote(name)),
-        }),
+        None => {
+            let near = did_you_mean(name, ENGINES.iter().flat_map(|(_, names)| *names).copied());
+            Err(format!("{} is no engine of fio{near}", quote(name)))
+        }
     }
 }
 

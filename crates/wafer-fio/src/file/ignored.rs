@@ -22,7 +22,7 @@ pub(super) const IGNORED: &[(&str, &[&str])] = &[
         "unified_rw_reporting", "unit_base",
     ]),
     ("concerns files of a file system; the job writes to a namespace", &[
-        "filetype", "directory", "filename_format", "unique_filename", "lockfile", "file_append",
+        "filetype", "filename_format", "unique_filename", "lockfile", "file_append",
         "openfiles", "file_service_type", "fallocate", "fadvise_hint", "overwrite",
         "create_serialize", "create_fsync", "create_on_open", "allow_file_create", "unlink",
         "unlink_each_loop",

@@ -114,6 +114,7 @@ impl JobFile {
             all.push(resolve::Job { section, settings });
         }
         let jobs = resolve::jobs(&all, target, &mut context)?;
-        Ok(Jobs { jobs, ignored: context.ignored })
+        let files = all.iter().flat_map(resolve::Job::files).collect();
+        Ok(Jobs { jobs, files, ignored: context.ignored })
     }
 }

@@ -9,7 +9,7 @@ use super::distribution;
 use super::engine;
 use super::error::{Origin, quote};
 use super::ignored::{IGNORED, PROFILE};
-use super::nearest::nearest;
+use super::nearest::did_you_mean;
 use super::placement::{self, Interface, Select};
 use super::settings::{Context, IODEPTH_MAX, MAX_JOBS, Settings};
 use super::value;
@@ -141,7 +141,8 @@ const TRIMS: &str = "trims between verifications are not supported";
 pub(super) const OPTIONS: &[FioOption] = &[
     yes("name", "", "Name of the job, in results and for `wait_for`", |s, v, _| set(&mut s.name, v.filled())),
     yes("wait_for", "", "Starts the job when the named job has ended", |s, v, _| set(&mut s.wait_for, v.filled())),
-    yes("filename", "", "Chooses the namespace by its number; not opened", |s, v, _| set(&mut s.namespace, engine::namespace(v.text()?))),
+    yes("filename", "", "Chooses the namespace by its number; not opened", filename),
+    yes("directory", "", "Tells the files of jobs apart; not opened", |s, v, _| set(&mut s.directory, v.text().map(|text| Some(text.to_owned())))),
     no("opendir", "", &[], "names many files; one namespace is supported"),
     yes("rw", "readwrite", "Direction and order of the commands", |s, v, _| rw(s, v.text()?)),
     yes("rw_sequencer", "", "Addresses within a group of `rw=...:N` commands", |s, v, _| set(&mut s.sequencer, v.word(SEQUENCERS))),
@@ -259,10 +260,7 @@ fn all() -> impl Iterator<Item = FioOption> {
 pub(super) fn unknown(name: &str) -> String {
     let own = all().filter(|o| o.meaning != PROFILE);
     let names = own.flat_map(|o| [o.name, o.alias]).filter(|n| !n.is_empty());
-    match nearest(name, names) {
-        Some(near) => format!("fio has no such option; did you mean {}?", quote(near)),
-        None => "fio has no such option".into(),
-    }
+    format!("fio has no such option for block devices{}", did_you_mean(name, names))
 }
 
 const EXITS: &[(&str, Exit)] =
@@ -320,6 +318,13 @@ fn rw(s: &mut Settings, text: &str) -> Result<(), String> {
         }
         Some(text) => value::signed(text, s.kb_base, "a size")?,
     };
+    Ok(())
+}
+
+fn filename(s: &mut Settings, v: &Value<'_>, _: &mut Context<'_>) -> Result<(), String> {
+    engine::namespace(v.text()?)?;
+    // The two devices of a namespace.
+    s.filename = Some(v.text()?.trim().replace("/dev/ng", "/dev/nvme"));
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! From the settings of all sections to jobs: what depends on several options or on the device.
 
-use super::engine::Engine;
+use super::engine::{self, Engine};
 use super::error::FioError;
 use super::ini::Section;
 use super::phase::{self, Barrier};
@@ -29,6 +29,16 @@ pub(super) struct Job<'a> {
 impl Job<'_> {
     fn name(&self) -> &str {
         self.settings.name.as_deref().unwrap_or(&self.section.name)
+    }
+
+    /// Returns the file of each clone: clones share one that has a name.
+    pub(super) fn files(&self) -> impl Iterator<Item = Option<String>> {
+        let s = &self.settings;
+        (0..s.numjobs).map(|clone| match (&s.directory, &s.filename) {
+            (None, name) => name.clone(),
+            (Some(folder), Some(name)) => Some(format!("{folder}/{name}")),
+            (Some(folder), None) => Some(format!("{folder}/{}.{clone}.0", self.name())),
+        })
     }
 
     /// An error of an option, at the line that set it, else at the section.
@@ -102,7 +112,7 @@ fn check(job: &Job<'_>) -> Result<(), FioError> {
     if s.rate.iter().any(|&r| r > 0) && s.rate_iops.iter().any(|&r| r > 0) {
         return Err(job.error("rate_iops", "rate and rate_iops exclude each other".into()));
     }
-    if s.nrfiles > 1 && s.namespace.is_none() {
+    if s.nrfiles > 1 && s.filename.is_none() {
         return Err(job.error("nrfiles", "several files are not supported".into()));
     }
     for &direction in s.direction.used() {
@@ -310,7 +320,8 @@ fn reaping(s: &Settings) -> Option<Reaping> {
 
 /// Index, bytes and placement handles of the job's namespace.
 fn namespace(job: &Job<'_>, target: &Target) -> Result<(u8, u64, u16), FioError> {
-    let index = job.settings.nsid.or(job.settings.namespace).unwrap_or(0);
+    let named = || engine::namespace(job.settings.filename.as_deref()?).ok();
+    let index = job.settings.nsid.or_else(named).unwrap_or(0);
     match target.namespace_bytes.get(usize::from(index)) {
         Some(&bytes) => {
             let handles = target.namespace_handles.get(usize::from(index)).copied().unwrap_or(0);

@@ -48,9 +48,9 @@ pub(super) struct Settings {
     pub(super) exitall: bool,
     pub(super) exit_what: Exit,
     pub(super) engine: Engine,
-    /// From `filename`.
-    pub(super) namespace: Option<u8>,
-    /// From the engine's own option, which goes before.
+    pub(super) filename: Option<String>,
+    pub(super) directory: Option<String>,
+    /// From the engine's own option, which goes before `filename`.
     pub(super) nsid: Option<u8>,
     pub(super) nrfiles: u32,
 
@@ -129,7 +129,8 @@ impl Default for Settings {
             exitall: false,
             exit_what: Exit::Group,
             engine: Engine::Asynchronous,
-            namespace: None,
+            filename: None,
+            directory: None,
             nsid: None,
             nrfiles: 1,
             direction: Direction::Read,

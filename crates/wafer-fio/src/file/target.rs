@@ -20,6 +20,8 @@ pub struct Target {
 pub struct Jobs {
     /// In the order of the file, the clones of `numjobs` after each other.
     pub jobs: Vec<JobSpec>,
+    /// Of each of them, the name of the file that fio would open, where the job file names one.
+    pub files: Vec<Option<String>>,
     /// Options that are accepted and have no effect on what is written, each once.
     pub ignored: Vec<IgnoredOption>,
 }

@@ -19,8 +19,8 @@ fn finds_aliases_and_suggests() {
     {
         assert!(unknown(wrong).contains(right), "{}", unknown(wrong));
     }
-    assert_eq!(unknown("qqqqqqqqqqqqqqqq"), "fio has no such option");
-    assert_eq!(unknown(""), "fio has no such option");
+    assert_eq!(unknown("qqqqqqqqqqqqqqqq"), "fio has no such option for block devices");
+    assert_eq!(unknown(""), "fio has no such option for block devices");
 }
 
 /// Values that no option with a number, a size, a time or a choice can have.
@@ -50,8 +50,8 @@ fn nonsense_is_refused_by_the_name_of_the_option() {
     for option in OPTIONS.iter().filter(|o| matches!(o.effect, Effect::Followed(_))) {
         for value in NONSENSE {
             // Names are any text, but not none.
-            let text = ["name", "filename", "wait_for"].contains(&option.name) && !value.is_empty();
-            if text {
+            let texts = ["name", "filename", "directory", "wait_for"];
+            if texts.contains(&option.name) && !value.is_empty() {
                 continue;
             }
             tried += 1;
