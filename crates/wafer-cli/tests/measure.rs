@@ -159,3 +159,20 @@ fn a_time_limit_ends_a_measurement_without_a_command() {
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert!(text(&output.stdout).contains("1.000"));
 }
+
+#[test]
+fn a_last_reading_that_steps_back_is_tried_again() {
+    let measured = |readings: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let nvme = drive(folder.path(), readings);
+        let output =
+            wafer(&["measure", "/dev/nvme9", "--nvme-cli", &nvme, "--json", "-", "--", "true"]);
+        let summary = || crate::schema::valid(&output.stdout)["summary"].clone();
+        let bytes = output.status.success().then(|| summary()["host_bytes"].as_u64().unwrap());
+        (bytes, text(&output.stderr))
+    };
+    let (bytes, _) = measured("1000000 2000000 0\n995000 2000500 0\n1000100 2001000 0\n");
+    assert_eq!(bytes, Some(100));
+    let (bytes, errors) = measured("1000000 2000000 0\n995000 2000000 0\n");
+    assert!(bytes.is_none() && errors.contains("no reading succeeded after the first"), "{errors}");
+}

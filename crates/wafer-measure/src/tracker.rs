@@ -60,10 +60,16 @@ impl Tracker {
         let pairs = [(before.host, now.host), (before.media, now.media), erased];
         let steps = pairs.map(|(before, now)| step(before.units, now.units));
         let is_reset = steps.contains(&Step::Reset);
+        if steps.contains(&Step::Misread) {
+            self.missed += 1;
+            if !is_reset {
+                // Totals of one counter without those of another would be no interval.
+                return self.total;
+            }
+        }
         if is_reset {
             self.resets.push(seconds);
         }
-        self.missed += u64::from(steps.contains(&Step::Misread));
         self.wraps += steps.iter().filter(|step| matches!(step, Step::Wrapped(_))).count() as u64;
         let mut last = pairs.map(|(_, now)| now);
         let mut bytes = [0; 3];
@@ -203,8 +209,10 @@ mod tests {
         let tera = 1_000_000_000_000;
         let mut tracker = Tracker::new(reading(tera, 2 * tera, 0));
         tracker.add(1.0, reading(tera + 1000, 2 * tera + 2000, 0));
+        // The whole reading is missed.
         let total = tracker.add(2.0, reading(tera - 500, 2 * tera + 4000, 0));
-        assert_eq!((total.host_bytes, total.media_bytes), (1000, 4000));
+        assert_eq!((total.host_bytes, total.media_bytes), (1000, 2000));
+        assert_eq!(tracker.samples.len(), 1);
         let total = tracker.add(3.0, reading(tera + 3000, 2 * tera + 6000, 0));
         assert_eq!((total.host_bytes, total.media_bytes), (3000, 6000));
         assert_eq!((tracker.missed, tracker.wraps, tracker.resets.len()), (1, 0, 0));

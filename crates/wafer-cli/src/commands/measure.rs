@@ -149,6 +149,7 @@ fn sample(
             if tracker.missed > missed {
                 let text = "missed a reading: a counter stepped back; it grows again once it has passed its last value";
                 output::notice(lines.quiet, text);
+                return false;
             }
             lines.sample(total);
             true
