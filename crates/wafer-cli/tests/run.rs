@@ -259,6 +259,23 @@ fn options_of_a_job_that_take_no_time_here_are_told() {
 }
 
 #[test]
+fn reads_of_a_fresh_drive_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("reads.fio");
+    let warnings = |job: &str, more: &[&str]| {
+        std::fs::write(&path, format!("[j]\nbs=4k\nnumber_ios=2000\n{job}")).unwrap();
+        let run = ["run", "--device", "pm9a3", "--set", "reclaim_unit.size=16MiB", "--time"];
+        let fio = ["--fio", path.to_str().unwrap(), "--json", "-"];
+        let output = wafer(&[&run[..], &fio, more].concat());
+        record(&output);
+        String::from_utf8(output.stderr).unwrap().contains("no read needed the flash")
+    };
+    assert!(warnings("rw=randread\n", &[]));
+    assert!(!warnings("rw=randread\n", &["--precondition", "sequential"]));
+    assert!(!warnings("rw=randwrite\n", &[]));
+}
+
+#[test]
 fn files_that_overlap_on_the_drive_are_told() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("files.fio");

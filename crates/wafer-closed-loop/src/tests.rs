@@ -90,6 +90,17 @@ fn rates_of_mixed_jobs_are_fios() {
     near(counts(&|job| job.rate = iops(4 << 20, 8 << 20)), 2048, 4096);
     let (reads, writes) = counts(&|job| job.rate_iops = [None, Some(500), None]);
     assert!(writes.abs_diff(1000) <= 4 && reads > 100_000, "{reads} {writes}");
+    // The rate of writes rules both commands of a pair.
+    let pairs = |write, trim| {
+        let mut spec = mixed.clone();
+        (spec.direction, spec.rate_iops) = (Direction::TrimWrite, [None, Some(write), trim]);
+        let all = drive(&mut ClosedLoop::new(vec![spec], 1, false).unwrap(), 10_000);
+        let writes = all.iter().filter(|(_, _, c)| c.op == Op::Write).count();
+        near((all.len() - writes, writes), 2 * write as usize, 2 * write as usize);
+    };
+    pairs(200, Some(50));
+    pairs(50, Some(200));
+    pairs(100, None);
     // `rate_iops` counts bytes of the smallest block, but commands of a split (fio since March 2026; 3.33 counts bytes there, too).
     let of_sizes = |size: BlockSize| {
         counts(&|job| {

@@ -5,7 +5,7 @@
 
 use wafer_random::Rng;
 
-use crate::job::{BlockSize, DIRECTIONS, Direction, JobSpec, READ, RateProcess, WRITE};
+use crate::job::{BlockSize, DIRECTIONS, Direction, JobSpec, READ, RateProcess, TRIM, WRITE};
 
 /// The rate of a direction, per second.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +23,10 @@ impl Limit {
             BlockSize::Split(_) => Limit::Commands(iops),
             _ => Limit::Bytes(iops.saturating_mul(spec.block_size[direction].smallest())),
         };
+        // fio asks for the rate of writes before both commands of a pair.
+        if spec.direction == Direction::TrimWrite && direction == TRIM {
+            return None;
+        }
         let rate = some(spec.rate[direction]).map(Limit::Bytes);
         rate.or_else(|| some(spec.rate_iops[direction]).map(by_commands))
     }

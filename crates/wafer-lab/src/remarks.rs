@@ -2,8 +2,8 @@
 
 use wafer_record::{Cause, Record, text};
 
-/// Returns why figures of a record mean something else than usual: the drive became read-only, nothing was written, it was
-/// not steady, or it rejected most commands.
+/// Returns why figures of a record mean something else than usual: the drive became read-only, nothing was written, it nothing
+/// was read from the flash, it was not steady, or it rejected most commands.
 pub fn warnings(record: &Record) -> Vec<String> {
     let (name, summary) = (&record.name, &record.summary);
     let mut warnings = Vec::new();
@@ -15,6 +15,15 @@ pub fn warnings(record: &Record) -> Vec<String> {
     } else if summary.host_bytes == 0 && record.time.is_none() {
         // No failure: fio, too, ends a job that only reads with 0.
         warnings.push(format!("{name}: nothing was written, so its WAF of 1 means nothing"));
+    }
+    if let Some(time) = &record.time
+        && time.read.as_ref().is_some_and(|read| read.count > 0)
+        && time.dies.get("host_read").is_none_or(|share| *share == 0.0)
+    {
+        warnings.push(format!(
+            "{name}: no read needed the flash: what was read had not been written, or was still in the write buffer; \
+             a precondition fills the drive first"
+        ));
     }
     if let Some(steady) = record.steady.as_ref().filter(|steady| !steady.reached) {
         let why = match steady.change {

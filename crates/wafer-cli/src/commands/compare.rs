@@ -41,10 +41,13 @@ pub(crate) fn run(args: &CompareArgs, quiet: bool) -> anyhow::Result<()> {
     runs.iter().flat_map(Experiment::files).for_each(|path| outputs.input(&path));
     let mut documents = args.json.iter().chain(&args.markdown);
     documents.try_for_each(|path| outputs.output_or_stdout(path))?;
-    let results = run_all(&check_all(&runs)?, args.threads, quiet, None, |_, _| Ok(()))?;
-    let records: Vec<Record> = results.into_iter().collect::<Result<_, LabError>>()?;
-    // The seeds of one policy mostly say the same.
+    let checked = check_all(&runs)?;
+    // The policies and seeds of a workload mostly say the same.
     let mut said = HashSet::new();
+    let ends = checked.iter().filter_map(|run| run.experiment.unusual_end(run.total_bytes));
+    output::notices(quiet, ends.filter(|text| said.insert(text.clone())));
+    let results = run_all(&checked, args.threads, quiet, None, |_, _| Ok(()))?;
+    let records: Vec<Record> = results.into_iter().collect::<Result<_, LabError>>()?;
     let (each, seeds) = (policies.len() * args.seeds as usize, args.seeds as usize);
     for (number, record) in records.iter().enumerate() {
         let policy = &policies[number % each / seeds];

@@ -142,7 +142,7 @@ pub(super) const OPTIONS: &[FioOption] = &[
     yes("name", "", "Name of the job, in results and for `wait_for`", |s, v, _| set(&mut s.name, v.filled())),
     yes("wait_for", "", "Starts the job when the named job has ended", |s, v, _| set(&mut s.wait_for, v.filled())),
     yes("filename", "", "Chooses the namespace by its number; not opened", filename),
-    yes("directory", "", "Tells the files of jobs apart; not opened", |s, v, _| set(&mut s.directory, v.text().map(|text| Some(text.to_owned())))),
+    yes("directory", "", "Tells the files of jobs apart; not opened", |s, v, _| set(&mut s.directory, v.filled())),
     no("opendir", "", &[], "names many files; one namespace is supported"),
     yes("rw", "readwrite", "Direction and order of the commands", |s, v, _| rw(s, v.text()?)),
     yes("rw_sequencer", "", "Addresses within a group of `rw=...:N` commands", |s, v, _| set(&mut s.sequencer, v.word(SEQUENCERS))),

@@ -24,10 +24,8 @@ pub(super) struct Blocks {
     pub(super) smallest: u64,
     /// Smallest of the directions the job uses.
     pub(super) used: u64,
-    /// The size of every command, when there is only one.
+    /// The size of every command, when there is only one and passes end: without, the last command may go beyond `size`.
     pub(super) only: Option<u64>,
-    /// Whether blocks may repeat: only bytes end a random job without a map.
-    pub(super) repeats: bool,
 }
 
 /// Region of one clone of a job.
@@ -44,11 +42,8 @@ pub(super) fn region(
         return Err(("size", format!("region of {given} bytes holds no block of {used} bytes")));
     }
     let size = match blocks.only {
-        Some(block) if !blocks.repeats => {
-            whole(given, block, settings.order, namespace_bytes - offset)
-        }
-        // The last command may go beyond them.
-        _ => given,
+        Some(block) => whole(given, block, settings.order, namespace_bytes - offset),
+        None => given,
     };
     if limit == given {
         limit = size;

@@ -223,11 +223,10 @@ fn spec(job: &Job<'_>, instance: u32, phase: u32, target: &Target) -> Result<Job
     let blocks = Blocks {
         smallest: minimum.into_iter().min().unwrap_or(SECTOR),
         used: directions.iter().map(|&d| minimum[d]).min().unwrap_or(SECTOR),
-        only: used_sizes().next().and_then(|first| match first {
+        only: used_sizes().next().filter(|_| !random || random_map).and_then(|first| match first {
             BlockSize::Fixed(size) if used_sizes().all(|s| s == first) => Some(*size),
             _ => None,
         }),
-        repeats: random && !random_map,
     };
     let Region { offset, size, io_size } = region::region(s, instance, bytes, &blocks)
         .map_err(|(option, why)| job.error(option, why))?;
