@@ -85,7 +85,7 @@ def test_timeline_and_handles_are_arrays(small, two_jobs):
     assert timeline.waf[-1] == pytest.approx(result.waf)
     assert timeline.volume[-1] == pytest.approx(4)
     assert timeline.waf_at([2, 4])[1] == pytest.approx(result.waf)
-    assert np.isnan(timeline.waf_at(5))
+    assert np.isnan(timeline.waf_at([0, 5])).all()
     growth = np.diff(timeline.host_bytes.astype(float), prepend=0)
     assert (timeline.instantaneous_waf * growth).sum() == pytest.approx(result.media_bytes)
     assert list(result.handles) == [0, 1, "gc"]

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -158,6 +159,12 @@ def test_failures_are_kept_with_their_error_and_not_repeated(tmp_path):
     again = wafer.sweep(spec, out=tmp_path, retry_failures=True)
     assert again.ran == 1
     assert len(again.failures) == 1
+    # A mean over the policies lacks one, which each policy by itself does not.
+    with pytest.warns(UserWarning, match="means are over different points: 1 have no result"):
+        again.summary(by=[])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(again.summary()) == 1
 
 
 def test_runs_that_end_early_are_told(tmp_path):

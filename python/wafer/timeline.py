@@ -124,7 +124,7 @@ class Timeline:
         return np.interp(np.asarray(host_bytes, dtype=np.float64), host, media, right=np.nan)
 
     def waf_at(self, volume: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Returns the cumulative WAF at volumes in multiples of the logical capacity; NaN past the end.
+        """Returns the cumulative WAF at volumes, multiples of the logical capacity; NaN at 0 and past the end.
 
         Parameters
         ----------
@@ -132,7 +132,8 @@ class Timeline:
             Multiples of the logical capacity.
         """
         host = np.asarray(volume, dtype=np.float64) * self.capacity
-        return self.media_at(host) / host
+        with np.errstate(invalid="ignore"):
+            return self.media_at(host) / host
 
     def waf_between(self, start: Volume, end: Volume) -> float:
         """Returns the WAF of the host writes between two volumes.

@@ -142,7 +142,8 @@ class Sweep:
     def summary(self, value: str = "waf", by: str | Sequence[str] | None = None) -> list[Summary]:
         """Returns the mean and 95 % interval of a column over seeds, for each combination of other keys.
 
-        Points that differ only in keys that ``by`` leaves out are first averaged, seed by seed.
+        Points that differ only in keys that ``by`` leaves out are first averaged, seed by seed. A warning
+        tells if some of them have no result, so that means are over different points.
 
         Parameters
         ----------
@@ -163,6 +164,8 @@ class Sweep:
             keys = [self.key(name) for name in names("by", by)]
         rows = [row for row in self.rows if row["status"] == "done"]
         if set(self.keys) - {*keys, "seed"}:
+            if missing := len(self.rows) - len(rows):
+                warnings.warn(f"means are over different points: {missing} have no result", stacklevel=2)
             seed = [key for key in self.keys if key == "seed"]
             each = summarise(rows, value=value, by=[*keys, *seed])
             rows = [{**one.values, value: one.mean.value} for one in each]
