@@ -124,7 +124,7 @@ class Timeline:
         return np.interp(np.asarray(host_bytes, dtype=np.float64), host, media, right=np.nan)
 
     def waf_at(self, volume: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Returns the cumulative WAF at volumes, multiples of the logical capacity; NaN at 0 and past the end.
+        """Returns the cumulative WAF at multiples of the logical capacity; NaN at 0 and past the end.
 
         Parameters
         ----------

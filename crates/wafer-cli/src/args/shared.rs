@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 
 use super::complete;
-use super::values::within;
 #[cfg(feature = "serve")]
 use super::values::{address, token};
+use super::values::{folder, within};
 
 /// A device with overrides.
 #[derive(Debug, Args)]
@@ -40,7 +40,7 @@ pub(crate) struct OptionalDeviceArgs {
 pub(crate) struct DataArgs {
     /// Folder with traces and other data. They are also looked for in the folder WAFER_DATA and in
     /// `data` of the current directory, of a configuration's folder or of a parent of either.
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = folder())]
     pub(crate) data_dir: Option<PathBuf>,
 }
 

@@ -4,8 +4,10 @@ use std::iter;
 #[cfg(feature = "serve")]
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
+use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::{PathBufValueParser, TypedValueParser};
 use wafer_config::did_you_mean;
 use wafer_device::policy::POLICIES;
 use wafer_interface::Bytes;
@@ -17,6 +19,12 @@ pub(super) fn share(text: &str) -> Result<f64, String> {
         Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
         _ => Err("expected a share from 0 to 1".to_owned()),
     }
+}
+
+/// Returns the parser of a folder that is there.
+pub(super) fn folder() -> impl TypedValueParser<Value = PathBuf> {
+    let folder = |path: PathBuf| Some(path).filter(|path| path.is_dir()).ok_or("is no folder");
+    PathBufValueParser::new().try_map(folder)
 }
 
 #[cfg(feature = "serve")]

@@ -21,7 +21,7 @@ pub(crate) fn run(command: &CacheCommand, quiet: bool) -> anyhow::Result<()> {
         CacheCommand::List { json } => list(&cache, *json, quiet),
         CacheCommand::Clear => {
             let (count, bytes) = cache.clear().with_context(|| folder(&cache))?;
-            let text = format!("{count} drives of {} removed", output::bytes(bytes));
+            let text = format!("removed drives: {count}, {}", output::bytes(bytes));
             output::notice(quiet, &text);
             Ok(())
         }
@@ -61,7 +61,7 @@ fn list(cache: &Cache, json: bool, quiet: bool) -> anyhow::Result<()> {
     let (taken, limit) = (output::bytes(bytes), output::bytes(cache.limit()));
     output::notice(
         quiet,
-        &format!("{count} drives of {taken} in {}; at most {limit}", folder(cache)),
+        &format!("drives: {count}, {taken} in {}; at most {limit}", folder(cache)),
     );
     Ok(())
 }
