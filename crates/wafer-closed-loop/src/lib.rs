@@ -144,7 +144,7 @@ impl ClosedLoop {
             self.running.push(RunningJob::new(spec, self.seed, number as u32, first, start)?);
         }
         self.ready = (0..self.running.len()).rev().collect();
-        self.flows = Flows::start(self.running.iter().map(|job| &self.specs[job.number()]));
+        self.flows = Flows::start(self.running.iter().map(|job| self.specs[job.number()].flow));
         Ok(())
     }
 

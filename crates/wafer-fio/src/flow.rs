@@ -5,8 +5,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::job::JobSpec;
-
 /// What a job has of its group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
@@ -35,9 +33,9 @@ pub struct Flows {
 }
 
 impl Flows {
-    /// Starts the jobs of a phase.
-    pub fn start<'a>(specs: impl IntoIterator<Item = &'a JobSpec>) -> Self {
-        let mut jobs: Vec<_> = specs.into_iter().map(|spec| Some((spec.flow?, 0))).collect();
+    /// Starts the jobs of a phase, some of which have a flow.
+    pub fn start(flows: impl IntoIterator<Item = Option<Flow>>) -> Self {
+        let mut jobs: Vec<_> = flows.into_iter().map(|flow| Some((flow?, 0))).collect();
         if jobs.iter().all(Option::is_none) {
             jobs.clear();
         }

@@ -9,26 +9,7 @@ use std::collections::VecDeque;
 use std::ops::{AddAssign, SubAssign};
 
 use crate::time::Time;
-use crate::work::DieTimes;
-
-/// What a die does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Work {
-    /// Programs data of the host.
-    HostProgram,
-    /// Programs relocated data.
-    GcProgram,
-    /// Programs metadata of the drive.
-    MetadataProgram,
-    /// Reads data to relocate or fold, the rest of a page that a host writes in part, or a part of the map.
-    BackgroundRead,
-    /// Erases a block.
-    Erase,
-    /// Reads for a host.
-    HostRead,
-    /// Programs data that leaves the SLC cache.
-    FoldProgram,
-}
+use crate::work::{DieTimes, Work};
 
 /// Work in the queue of a die. It begins when the work before it has ended, but not before `from`; so what delays the first
 /// delays all without a look at them.

@@ -1,8 +1,8 @@
 //! All dies, and which of them ends something first.
 
-use crate::die::{Die, DieRead, Frees, Room, Slices, Work};
+use crate::die::{Die, DieRead, Frees, Room, Slices};
 use crate::time::Time;
-use crate::work::DieTimes;
+use crate::work::{DieTimes, Work};
 
 /// The dies of a drive. Work that has ended is removed only where it matters: dies are many.
 #[derive(Debug)]

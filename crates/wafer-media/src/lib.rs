@@ -34,8 +34,7 @@ mod time;
 mod work;
 
 pub use agenda::Agenda;
-pub use die::Work;
 pub use latency::Latencies;
 pub use media::{Done, Kind, Media, Request, Shape};
 pub use time::Time;
-pub use work::{DieTimes, MediaCounts, PARTS, Part, Parts, WORKS};
+pub use work::{DieTimes, MediaCounts, PARTS, Part, Parts, WORKS, Work};

@@ -1,7 +1,25 @@
 //! What the parts of a drive did, in time.
 
-use crate::die::Work;
 use crate::time::Time;
+
+/// What a die does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// Programs data of the host.
+    HostProgram,
+    /// Programs relocated data.
+    GcProgram,
+    /// Programs metadata of the drive.
+    MetadataProgram,
+    /// Reads data to relocate or fold, the rest of a page that a host writes in part, or a part of the map.
+    BackgroundRead,
+    /// Erases a block.
+    Erase,
+    /// Reads for a host.
+    HostRead,
+    /// Programs data that leaves the SLC cache.
+    FoldProgram,
+}
 
 /// Kinds of work of a die, in the order of [`DieTimes`].
 pub const WORKS: [Work; 7] = [

@@ -109,7 +109,7 @@ impl Phase {
         let mut phase = Phase {
             times: runners.iter().map(|r| r.clock.next).collect(),
             paced: runners.len() > 1 && runners.iter().any(|r| r.entry.is_some()),
-            flows: Flows::start(runners.iter().map(|runner| &jobs[runner.job])),
+            flows: Flows::start(runners.iter().map(|runner| jobs[runner.job].flow)),
             runners,
             boundary: u64::MAX,
             short_cut: true,

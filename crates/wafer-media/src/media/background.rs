@@ -3,10 +3,11 @@
 use wafer_interface::{Cause, MediaWork, RuId};
 
 use super::{Filling, Kind, Media};
-use crate::die::{Frees, Room, Work};
+use crate::die::{Frees, Room};
 use crate::directory::mix;
 use crate::pacing::{Due, Move};
 use crate::time::Time;
+use crate::work::Work;
 
 impl Media {
     /// Begins the work that a command causes.

@@ -1,8 +1,9 @@
 //! The SLC cache: programs of one page of every plane, reads, and folds to the reclaim units.
 
 use super::Media;
-use crate::die::{Frees, Room, Work};
+use crate::die::{Frees, Room};
 use crate::time::Time;
+use crate::work::Work;
 
 /// The SLC cache of a drive, on all its dies in turn.
 #[derive(Clone, Debug)]

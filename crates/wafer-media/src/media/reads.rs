@@ -3,9 +3,9 @@
 use wafer_interface::{Cause, MediaWork, RuId};
 
 use super::{Event, Media};
-use crate::die::Work;
 use crate::directory::mix;
 use crate::time::Time;
+use crate::work::Work;
 
 impl Media {
     /// Reads the part of the map that a host's read needs, if it is not in memory, and then the data. Also begins what
