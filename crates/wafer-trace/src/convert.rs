@@ -8,9 +8,10 @@ use wafer_record::capture::{
     CaptureEvent, CaptureGeometry, CaptureHeader, CaptureNamespace, CaptureRecord, CaptureWriter,
 };
 
+use super::granules::GRANULE;
 use super::options::TraceOptions;
 use super::reader::TraceReader;
-use super::scan::{Filter, GRANULE, Scan, sectors};
+use super::scan::{Filter, Scan, sectors};
 use super::stream::CAPTURE;
 
 /// Returns notices on the names of a trace that its capture does not keep, one line each.

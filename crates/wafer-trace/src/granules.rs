@@ -3,6 +3,9 @@
 
 use std::collections::BTreeMap;
 
+/// Bytes of a granule: the unit in which a scan remembers where a trace writes.
+pub const GRANULE: u64 = 1 << 20;
+
 /// Granules as ranges that neither overlap nor touch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Granules {

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::granules::{Granules, Growing};
-use super::scan::GRANULE;
+use super::granules::{GRANULE, Granules, Growing};
 
 /// Bytes of a page: the unit in which touched bytes are counted.
 pub const PAGE: u64 = 4096;

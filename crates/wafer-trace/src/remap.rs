@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use wafer_interface::{LBA_BYTES, NsId};
 
-use super::granules::Granules;
+use super::granules::{GRANULE, Granules};
 use super::options::{Map, TraceOptions};
 use super::pages::{PAGE, Pages};
-use super::scan::{GRANULE, Scan, VolumeScan};
+use super::scan::{Scan, VolumeScan};
 
 /// A part of a namespace that a trace may write, in logical blocks of 512 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

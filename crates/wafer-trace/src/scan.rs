@@ -9,14 +9,12 @@ use wafer_record::capture::CaptureHeader;
 use super::decode::{Faults, SECTOR};
 use super::error::TraceError;
 use super::format::{FORMATS, Format, format};
-use super::granules::{Granules, Growing};
+use super::granules::{GRANULE, Granules, Growing};
 use super::options::TraceOptions;
 use super::pages::{GrowingPages, PAGE, Pages};
 use super::reader::TraceReader;
 use super::request::{NO_PROCESS, Request};
 
-/// Bytes of a granule: the unit in which a scan remembers where a trace writes.
-pub const GRANULE: u64 = 1 << 20;
 /// Most separate ranges of granules and granules written in part, all volumes together: about 1 GB of memory, and
 /// as many as a drive of 16 TiB can need.
 const MOST_RANGES: i64 = 1 << 24;

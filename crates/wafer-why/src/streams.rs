@@ -4,13 +4,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use wafer_interface::{
-    Batch, Command, CommandStream, Completion, Figure, LBA_BYTES, Op, Placement, StreamDescription,
+    Batch, Command, CommandStream, Completion, Figure, LBA_BYTES, Op, StreamDescription,
     StreamState,
 };
 use wafer_lab::source::{Built, SourceTarget};
 use wafer_lab::{LabError, Source, Workload};
 
-use crate::temperature::Temperature;
+use crate::temperature::{Temperature, handle_of};
 
 /// What is changed.
 #[derive(Clone, Debug)]
@@ -25,15 +25,6 @@ pub(crate) enum Change {
 
 /// The handles that placements name: `handles[namespace][index]`.
 pub(crate) type Handles = Arc<Vec<Vec<u16>>>;
-
-/// Returns the handle of a write.
-pub(crate) fn handle_of(handles: &[Vec<u16>], command: &Command) -> u16 {
-    let list = handles.get(command.namespace.index()).map(Vec::as_slice).unwrap_or_default();
-    let named = (command.placement != Placement::NONE)
-        .then(|| list.get(usize::from(command.placement.0)))
-        .flatten();
-    named.or(list.first()).copied().unwrap_or(0)
-}
 
 /// A workload with a change.
 #[derive(Debug)]

@@ -6,7 +6,6 @@ use wafer_interface::{Batch, Command, LBA_BYTES, Op, Placement, StreamState};
 use wafer_lab::Experiment;
 
 use crate::WhyError;
-use crate::streams::handle_of;
 
 /// Bytes of a part of the drive that has one temperature.
 const PART: u64 = 64 << 10;
@@ -130,6 +129,15 @@ impl Temperature {
         let class = classes.and_then(|classes| classes.get(part)).copied().unwrap_or(0);
         Placement(rank * CLASSES + u16::from(class))
     }
+}
+
+/// Returns the handle of a write.
+pub(crate) fn handle_of(handles: &[Vec<u16>], command: &Command) -> u16 {
+    let list = handles.get(command.namespace.index()).map(Vec::as_slice).unwrap_or_default();
+    let named = (command.placement != Placement::NONE)
+        .then(|| list.get(usize::from(command.placement.0)))
+        .flatten();
+    named.or(list.first()).copied().unwrap_or(0)
 }
 
 #[cfg(test)]
