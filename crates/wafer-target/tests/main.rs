@@ -13,6 +13,7 @@ mod medium;
 mod monitoring;
 mod ocp;
 mod persistent;
+mod placement;
 mod protection;
 mod reservations;
 mod sanitize;

@@ -1,6 +1,6 @@
 //! Format NVM.
 
-use wafer_nvme::{FormatCdw10, Sqe, Status};
+use wafer_nvme::{FormatCdw10, Sqe, Status, location};
 
 use super::{AdminCommand, Controller, Failure, Reply};
 use crate::identify::LBA_FORMATS;
@@ -35,14 +35,18 @@ impl AdminCommand<'_> for FormatNvm {
         let nsids = match self.nsid {
             Nsid::All => controller.nsids(true),
             Nsid::One(nsid) => {
-                controller.active(nsid)?.ok_or(Status::INVALID_NAMESPACE)?;
+                controller.active(nsid)?.ok_or(location!(nsid))?;
                 vec![nsid]
             }
         };
         // None of the namespaces is formatted if one of them cannot be.
+        let drive = &controller.subsystem.drive;
         for nsid in &nsids {
             if let Some(namespace) = controller.active(*nsid)? {
                 namespace.check_unprotected()?;
+                if drive.fdp_enabled() {
+                    drive.check_format(&namespace.handles, self.lba_bytes, &nsids)?;
+                }
             }
         }
         let nsid = match self.nsid {
