@@ -393,7 +393,7 @@ fn namespaces_come_and_go_and_others_are_notified() {
     // Without namespaces FDP can be switched; its logs then say that it is off.
     let fdp = |enable: u32| Sqe {
         opcode: AdminOpcode::SET_FEATURES.0,
-        cdw10: u32::from(Fid::FDP.0).into(),
+        cdw10: SetFeaturesCdw10::new().with_fid(Fid::FDP.0).with_sv(true).into_bits().into(),
         cdw11: 1.into(),
         cdw12: enable.into(),
         ..Default::default()

@@ -11,6 +11,7 @@ mod lba_status;
 mod lockdown;
 mod medium;
 mod monitoring;
+mod namespaces;
 mod ocp;
 mod persistent;
 mod placement;

@@ -255,3 +255,50 @@ fn data_of_persistently_isolated_handles_is_not_reallocated() {
     collect(&mut bench, 4);
     assert_eq!(bench.events(false).len(), 0);
 }
+
+/// Get Features of events of placement handle 0, with room for so many descriptors.
+fn event_types(bench: &Bench, select: u8, room: u32) -> (u32, Vec<(u8, u8)>) {
+    let cdw10 = GetFeaturesCdw10::new().with_fid(Fid::FDP_EVENTS.0).with_sel(select).into_bits();
+    let mut command = sqe(AdminOpcode::GET_FEATURES, cdw10, 0);
+    command.sgl.length = (2 * room).into();
+    let reply = bench.admin(1, command, &[]).unwrap();
+    (reply.dw0, reply.data.chunks_exact(2).map(|d| (d[0], d[1])).collect())
+}
+
+#[test]
+fn events_are_enabled_and_saved() {
+    let bench = Bench::new(1, false);
+    let set = SetFeaturesCdw10::new().with_fid(Fid::FDP_EVENTS.0).with_sv(true).into_bits();
+    let noet = FdpEventsCdw11::new().with_noet(1).into_bits();
+    let set = Sqe { cdw12: 1.into(), ..sqe(AdminOpcode::SET_FEATURES, set, noet) };
+    bench.admin(1, set, &[0x80]).unwrap();
+    let told = |enabled| [0, 1, 2, 3, 0x80, 0x81].map(|t| (t, u8::from(t == enabled))).to_vec();
+    // Current, default and saved.
+    for (select, enabled) in [(0, 0x80), (1, 0xff), (2, 0x80)] {
+        assert_eq!(event_types(&bench, select, 255), (6, told(enabled)));
+    }
+    assert_eq!(event_types(&bench, 0, 2), (2, told(0x80)[..2].to_vec()), "the buffer is full");
+    let (capabilities, _) = event_types(&bench, 3, 0);
+    assert!(FeatureCapabilities::from_bits(capabilities).saveable());
+    assert_eq!(bench.admin(u32::MAX, set, &[0x80]).err(), Some(Status::INVALID_FIELD));
+}
+
+#[test]
+fn fdp_is_enabled_by_saving_that() {
+    let bench = Bench::new(1, false);
+    let fdp = |sv, enable: bool| {
+        let cdw10 = SetFeaturesCdw10::new().with_fid(Fid::FDP.0).with_sv(sv).into_bits();
+        let value = FdpFeature::new().with_fdpe(enable).into_bits();
+        let command = sqe(AdminOpcode::SET_FEATURES, cdw10, 1);
+        bench.admin(0, Sqe { cdw12: value.into(), ..command }, &[]).map(|_| ())
+    };
+    let get = |select| {
+        let cdw10 = GetFeaturesCdw10::new().with_fid(Fid::FDP.0).with_sel(select).into_bits();
+        bench.admin(0, sqe(AdminOpcode::GET_FEATURES, cdw10, 1), &[]).unwrap().dw0
+    };
+    assert_eq!([get(0), get(1), get(2)], [1, 0, 1]);
+    bench.delete(1);
+    assert_eq!(fdp(false, false), Err(Status::INVALID_FIELD));
+    fdp(true, false).unwrap();
+    assert_eq!([get(0), get(1), get(2)], [0; 3]);
+}

@@ -19,9 +19,10 @@ const USER_DATA_ERASE: u8 = 1;
 impl AdminCommand<'_> for FormatNvm {
     fn parse(sqe: &Sqe, _data: &[u8]) -> Result<Self, Failure> {
         let cdw10 = FormatCdw10::of(sqe);
-        let format = usize::from(cdw10.lbafl()) | usize::from(cdw10.lbafu()) << 4;
+        // LBAFU and MSET mean nothing where there are 16 formats at most, without metadata.
+        let format = usize::from(cdw10.lbafl());
         let lbads = *LBA_FORMATS.get(format).ok_or(Status::INVALID_FORMAT)?;
-        if cdw10.pi() != 0 || cdw10.mset() {
+        if cdw10.pi() != 0 {
             return Err(Status::INVALID_FORMAT.into());
         }
         if cdw10.ses() > USER_DATA_ERASE {
