@@ -137,11 +137,14 @@ impl Drive {
         Ok(())
     }
 
-    /// Returns the event types that can be enabled for a handle, and whether they are, or are by default.
-    pub fn supported_events(&self, handle: RuhId, default: bool) -> Vec<(u8, bool)> {
-        let supported = self.lock().events.supported(handle).into_iter();
-        let told = |enabled| if default { self.options.events_enabled } else { enabled };
-        supported.map(|(event_type, enabled)| (event_type, told(enabled))).collect()
+    /// Returns the event types that can be enabled for a handle, and whether they are.
+    pub fn supported_events(&self, handle: RuhId) -> Vec<(u8, bool)> {
+        self.lock().events.supported(handle)
+    }
+
+    /// Returns whether all events are enabled before a host changes that.
+    pub fn default_events(&self) -> bool {
+        self.options.events_enabled
     }
 }
 

@@ -53,12 +53,14 @@ fn handle(controller: &Controller, sqe: &Sqe) -> Result<(RuhId, FdpEventsCdw11),
 
 fn get_events(controller: &Controller, get: &Get<'_>) -> Result<Reply, Failure> {
     let (handle, _) = handle(controller, get.sqe)?;
-    let supported = controller.subsystem.drive.supported_events(handle, get.is_default());
+    let drive = &controller.subsystem.drive;
+    let supported = drive.supported_events(handle);
+    let enabled = |now| if get.is_default() { drive.default_events() } else { now };
     // As many as the host has room for.
     let room = get.sqe.sgl.length.get() as usize / size_of::<FdpEventDescriptor>();
-    let told = supported.iter().take(room).map(|(event_type, enabled)| FdpEventDescriptor {
+    let told = supported.iter().take(room).map(|(event_type, now)| FdpEventDescriptor {
         event_type: *event_type,
-        attributes: u8::from(*enabled),
+        attributes: u8::from(enabled(*now)),
     });
     let told: Vec<_> = told.collect();
     Ok(Reply { dw0: told.len() as u32, ..Reply::data(told.as_bytes()) })
