@@ -106,7 +106,8 @@ impl Host {
 
     fn parameters(&self, nsid: u32) -> StreamParameters {
         let data = self.receive(nsid, PARAMETERS, 0).unwrap().data;
-        StreamParameters::read_from_prefix(&data).unwrap().0
+        // The structure and no more, though the command asks for more.
+        StreamParameters::read_from_bytes(&data).unwrap()
     }
 
     fn open(&self, nsid: u32) -> Vec<u16> {
@@ -114,7 +115,7 @@ impl Host {
         let fields: Vec<u16> =
             data.chunks_exact(2).map(|bytes| u16::from_le_bytes([bytes[0], bytes[1]])).collect();
         let count = usize::from(fields[0]);
-        assert!(fields[1 + count..].iter().all(|field| *field == 0));
+        assert_eq!(fields.len(), 1 + count);
         fields[1..=count].to_vec()
     }
 
