@@ -5,6 +5,9 @@ use wafer_nvme::{Cqe, ErrorEntry, Location, Sqe, Status, StatusField};
 
 use super::{Controller, ERROR_ENTRIES};
 
+/// Transport Type of an error of the transport.
+const TCP: u8 = 3;
+
 /// A command that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failure {
@@ -14,6 +17,8 @@ pub struct Failure {
     pub location: Option<Location>,
     /// First logical block at fault.
     pub lba: u64,
+    /// Command Specific Information of the error log.
+    pub specific: u64,
     /// Whether the same command may succeed later.
     pub retry: bool,
     /// Whether the medium failed to return data, which SMART counts.
@@ -34,7 +39,7 @@ impl From<Status> for Failure {
                 | Status::ANA_PERSISTENT_LOSS
                 | Status::ANA_TRANSITION
         );
-        Failure { status, location: None, lba: 0, retry, medium: false }
+        Failure { status, location: None, lba: 0, specific: 0, retry, medium: false }
     }
 }
 
@@ -68,7 +73,8 @@ impl Controller {
             location: failure.location.map_or(0xffff, Location::encode).into(),
             lba: failure.lba.into(),
             nsid: sqe.nsid,
-            trtype: 3,
+            trtype: if failure.status == Status::TRANSIENT_TRANSPORT_ERROR { TCP } else { 0 },
+            command_specific: failure.specific.into(),
             opcode: sqe.opcode,
             version: 1,
             ..Default::default()

@@ -1,7 +1,6 @@
 //! Data structures of Identify.
 
-use wafer_drive::{ENDURANCE_GROUP, FIRMWARE_GRANULARITY, FIRMWARE_SLOTS, Identity, Namespace};
-use wafer_nvme::zerocopy::IntoBytes as _;
+use wafer_drive::{ENDURANCE_GROUP, FIRMWARE_GRANULARITY, FIRMWARE_SLOTS, Namespace};
 use wafer_nvme::*;
 use wafer_storage::ATOMIC_BLOCKS;
 
@@ -154,16 +153,20 @@ impl Controller {
         // Whole pages are what the device writes and deallocates without cost.
         let granularity_z = (page / namespace.lba_bytes()).max(1) as u16 - 1;
         let lbads = namespace.lba_shift as u8;
+        // How much is used of a namespace that cannot be reached is not told (Base 2.1, 8.1.1).
+        let state = self.port.state(namespace.ana_group());
+        let reached = ![AnaState::INACCESSIBLE, AnaState::PERSISTENT_LOSS].contains(&state);
+        let capacity = if reached { namespace.bytes } else { 0 };
         IdentifyNamespace {
             nsze: blocks.into(),
             ncap: blocks.into(),
-            nuse: blocks.into(),
+            nuse: (capacity >> namespace.lba_shift).into(),
             nsfeat: Nsfeat::new().with_optperf(1).with_nsabp(true).with_dae(true).into_bits(),
             nawun_z: ATOMIC_Z.into(),
             nawupf_z: ATOMIC_Z.into(),
             nacwu_z: ATOMIC_Z.into(),
             flbas: LBA_FORMATS.iter().position(|f| *f == lbads).unwrap_or(0) as u8,
-            nvmcap: u128::from(namespace.bytes).into(),
+            nvmcap: u128::from(capacity).into(),
             npwg_z: granularity_z.into(),
             npwa_z: granularity_z.into(),
             npdg_z: granularity_z.into(),
@@ -174,6 +177,10 @@ impl Controller {
             rescap: RESERVATIONS,
             nsattr: u8::from(namespace.check_unprotected().is_err()),
             nguid: namespace.identity().nguid,
+            dlfeat: Dlfeat::new().with_read_behaviour(1).with_write_zeroes(true).into_bits(),
+            msrc_z: COPY_RANGES_Z,
+            mssrl: COPY_RANGE_BLOCKS.into(),
+            mcl: COPY_BLOCKS.into(),
             ..common_namespace()
         }
     }
@@ -184,30 +191,16 @@ impl Controller {
         from: u16,
         with: impl Fn(&Controller) -> bool,
     ) -> ControllerList {
-        let mut list = ControllerList::default();
         let all = self.subsystem.controllers();
-        let ids = all.iter().filter(|c| c.kind == Kind::Io && c.cntlid >= from && with(c));
-        let mut count = 0u16;
-        for (slot, controller) in list.ids.iter_mut().zip(ids) {
-            *slot = controller.cntlid.into();
-            count += 1;
-        }
-        list.count = count.into();
-        list
+        let found = all.iter().filter(|c| c.kind == Kind::Io && c.cntlid >= from && with(c));
+        ControllerList::of(found.map(|c| c.cntlid))
     }
 }
 
-/// Returns what all namespaces have in common.
+/// Returns what all namespaces have in common, and hosts may know before they create one.
 pub(crate) fn common_namespace() -> IdentifyNamespace {
-    let mut id = IdentifyNamespace {
-        nlbaf_z: LBA_FORMATS.len() as u8 - 1,
-        nmic: 1,
-        dlfeat: Dlfeat::new().with_read_behaviour(1).with_write_zeroes(true).into_bits(),
-        msrc_z: COPY_RANGES_Z,
-        mssrl: COPY_RANGE_BLOCKS.into(),
-        mcl: COPY_BLOCKS.into(),
-        ..Default::default()
-    };
+    let mut id =
+        IdentifyNamespace { nlbaf_z: LBA_FORMATS.len() as u8 - 1, nmic: 1, ..Default::default() };
     for (format, lbads) in id.lbaf.iter_mut().zip(LBA_FORMATS) {
         format.lbads = lbads;
     }
@@ -217,48 +210,21 @@ pub(crate) fn common_namespace() -> IdentifyNamespace {
 /// Returns the I/O command set independent data of an active namespace.
 pub(crate) fn independent_namespace(namespace: &Namespace) -> IndependentNamespace {
     IndependentNamespace {
-        nmic: 1,
         rescap: RESERVATIONS,
         anagrpid: namespace.ana_group().into(),
         nsattr: u8::from(namespace.check_unprotected().is_err()),
         endgid: ENDURANCE_GROUP.into(),
         nstat: 1,
-        ..Default::default()
+        ..common_independent_namespace()
     }
 }
 
-/// Returns the Namespace Identification Descriptors.
-pub(crate) fn descriptors(namespace: &Namespace) -> Vec<u8> {
-    let mut data = Vec::with_capacity(4096);
-    let Identity { nguid, uuid } = namespace.identity();
-    let lists: [(Nidt, &[u8]); 3] = [(Nidt::NGUID, &nguid), (Nidt::UUID, &uuid), (Nidt::CSI, &[0])];
-    for (nidt, id) in lists {
-        let head = NamespaceDescriptor { nidt: nidt.0, nidl: id.len() as u8, ..Default::default() };
-        data.extend_from_slice(head.as_bytes());
-        data.extend_from_slice(id);
-    }
-    data.resize(4096, 0);
-    data
-}
-
-/// Returns the UUID List: the one of OCP.
-pub(crate) fn uuid_list() -> Vec<u8> {
-    let mut data = vec![0; 4096];
-    // The first entry has index 1; its UUID follows a header.
-    data[32 + 16..64].copy_from_slice(&wafer_ocp::UUID);
-    data
+/// Returns the I/O command set independent data that all namespaces have in common.
+pub(crate) fn common_independent_namespace() -> IndependentNamespace {
+    IndependentNamespace { nmic: 1, ..Default::default() }
 }
 
 /// Checks a UUID Index; 0 is none.
 pub(crate) fn check_uuid(index: u8, field: Location) -> Result<(), Failure> {
     if index <= 1 { Ok(()) } else { Err(field.into()) }
-}
-
-/// Returns ASCII text padded with spaces.
-pub(crate) fn padded<const N: usize>(text: &str) -> [u8; N] {
-    let mut field = [b' '; N];
-    for (slot, byte) in field.iter_mut().zip(text.bytes()) {
-        *slot = byte;
-    }
-    field
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use wafer_drive::{Namespace, Retired};
-use wafer_nvme::{NamespaceUse, Sqe, Status};
+use wafer_nvme::{NamespaceUse, Sqe, Status, location};
 
 use super::{Controller, Failure};
 
@@ -46,9 +46,14 @@ pub fn check_use(usage: NamespaceUse, nsid: u32) -> Result<(), Failure> {
     }
 }
 
-/// Checks that a namespace can have this NSID.
+/// Checks that a namespace can have this NSID. All namespaces are an invalid field where one is meant (Base 2.1, Common
+/// Command Format).
 pub(crate) fn check(nsid: u32) -> Result<u32, Failure> {
-    if (1..=LAST_NSID).contains(&nsid) { Ok(nsid) } else { Err(Status::INVALID_NAMESPACE.into()) }
+    match nsid {
+        1..=LAST_NSID => Ok(nsid),
+        BROADCAST => Err(location!(nsid).into()),
+        _ => Err(Status::INVALID_NAMESPACE.into()),
+    }
 }
 
 impl Controller {

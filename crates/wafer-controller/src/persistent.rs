@@ -24,9 +24,7 @@ const NORMAL: u8 = 0x88;
 
 /// Returns a timestamp as events have it.
 pub(super) fn stamp((milliseconds, attributes): (u64, u8)) -> u64 {
-    let mut bytes = [0; 8];
-    bytes.copy_from_slice(Timestamp::new(milliseconds, attributes).as_bytes());
-    u64::from_le_bytes(bytes)
+    Timestamp::new(milliseconds, attributes).raw()
 }
 
 impl Subsystem {
@@ -174,25 +172,15 @@ impl Controller {
         self.log(PersistentEventType::FORMAT_COMPLETION, event.as_bytes());
     }
 
-    /// Logs a namespace that was created.
-    pub(super) fn log_created_namespace(&self, nsid: u32) {
-        let Some(namespace) = self.subsystem.drive.namespace(nsid) else { return };
-        let id = self.identify_namespace(&namespace);
-        let event = ChangeNamespaceEvent {
-            nsze: id.nsze,
-            ncap: id.ncap,
-            flbas: id.flbas,
-            nmic: id.nmic,
-            nsid: nsid.into(),
-            ..Default::default()
-        };
-        self.log(PersistentEventType::CHANGE_NAMESPACE, event.as_bytes());
+    /// Returns the event of a namespace that is created or deleted: `select` of the command. Of all it has nothing but that.
+    pub(super) fn namespace_event(&self, select: u32, nsid: u32) -> ChangeNamespaceEvent {
+        let namespace = self.subsystem.drive.namespace(nsid);
+        let id = namespace.map(|found| self.identify_namespace(&found)).unwrap_or_default();
+        ChangeNamespaceEvent::of(&id, select, nsid)
     }
 
-    /// Logs a namespace that was deleted.
-    pub(super) fn log_deleted_namespace(&self, nsid: u32) {
-        let event =
-            ChangeNamespaceEvent { cdw10: 1.into(), nsid: nsid.into(), ..Default::default() };
+    /// Logs a namespace that was created or deleted.
+    pub(super) fn log_changed_namespace(&self, event: ChangeNamespaceEvent) {
         self.log(PersistentEventType::CHANGE_NAMESPACE, event.as_bytes());
     }
 }

@@ -3,19 +3,20 @@
 use std::collections::VecDeque;
 
 use wafer_drive::Removal;
-use wafer_nvme::Status;
+use wafer_nvme::{ChangeNamespaceEvent, Status};
 
 use super::{Controller, Failure};
+
+/// Select of Namespace Management.
+const DELETE: u32 = 1;
 
 /// What becomes of the namespaces.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Purpose {
-    Delete,
     /// `nsid` is that of the command.
-    Format {
-        nsid: u32,
-        lba_bytes: u32,
-    },
+    Delete { nsid: u32 },
+    /// As with [`Self::Delete`].
+    Format { nsid: u32, lba_bytes: u32 },
 }
 
 /// Namespaces that are deleted or formatted one after the other.
@@ -23,6 +24,8 @@ pub struct Removals {
     purpose: Purpose,
     nsids: VecDeque<u32>,
     current: Option<Current>,
+    /// What the persistent event log gets when all are deleted.
+    event: Option<ChangeNamespaceEvent>,
 }
 
 struct Current {
@@ -42,7 +45,11 @@ impl Removals {
         purpose: Purpose,
         nsids: Vec<u32>,
     ) -> Result<Self, Failure> {
-        let mut removals = Removals { purpose, nsids: nsids.into(), current: None };
+        let event = match purpose {
+            Purpose::Delete { nsid } => Some(controller.namespace_event(DELETE, nsid)),
+            Purpose::Format { .. } => None,
+        };
+        let mut removals = Removals { purpose, nsids: nsids.into(), current: None, event };
         removals.next(controller)?;
         Ok(removals)
     }
@@ -59,6 +66,11 @@ impl Removals {
             let status = done.as_ref().err().map_or(Status::SUCCESS, |failure| failure.status);
             controller.log_format_completion(nsid, status);
         }
+        if matches!(done, Ok(true))
+            && let Some(event) = self.event.take()
+        {
+            controller.log_changed_namespace(event);
+        }
         done
     }
 
@@ -73,9 +85,6 @@ impl Removals {
             }
             None => {
                 controller.subsystem.namespace_changed(nsid, |c| concerned.contains(&c.cntlid));
-                if matches!(self.purpose, Purpose::Delete) {
-                    controller.log_deleted_namespace(nsid);
-                }
                 self.next(controller)?;
                 Ok(self.current.is_none())
             }
@@ -87,7 +96,7 @@ impl Removals {
         let subsystem = &controller.subsystem;
         let namespace = controller.allocated(nsid)?.ok_or(Status::INVALID_NAMESPACE)?;
         let removal = match self.purpose {
-            Purpose::Delete => subsystem.drive.begin_delete(nsid)?,
+            Purpose::Delete { .. } => subsystem.drive.begin_delete(nsid)?,
             Purpose::Format { lba_bytes, .. } => {
                 subsystem.drive.begin_format(controller.host, nsid, lba_bytes)?
             }

@@ -8,10 +8,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::json;
 use wafer_nvme::zerocopy::IntoBytes as _;
-use wafer_nvme::{Lid, TelemetryLog};
+use wafer_nvme::{Lid, TelemetryLog, padded};
 
-use super::identify::{OUI, padded};
-use super::{Kind, Subsystem};
+use super::Subsystem;
+use super::identify::OUI;
 
 /// Bytes of a block of a data area.
 const BLOCK: usize = 512;
@@ -93,10 +93,7 @@ impl Subsystem {
         let head = head(Lid::TELEMETRY_CONTROLLER, &state, &state.controller);
         drop(state);
         self.log_telemetry(&head);
-        for controller in self.controllers().iter().filter(|c| c.kind == Kind::Io) {
-            controller.state().events.telemetry.raise();
-            controller.wake.notify_one();
-        }
+        self.notify(|events| events.telemetry.raise(), |_| true);
     }
 
     /// Returns the log that hosts have made; makes it first if `create`.

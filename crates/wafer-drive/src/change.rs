@@ -26,7 +26,7 @@ pub(crate) enum Change<N> {
     Fdp { enabled: bool, all_events: bool },
     /// The events that are enabled changed, for each handle.
     Events { masks: Vec<u8> },
-    /// A write was refused because its namespace does not define the placement identifier.
+    /// A command named a placement identifier that its namespace does not define.
     RefusedPlacement { nsid: u32, pid: u16, timestamp: (u64, u8) },
     /// SMART values that no command changes; hosts may have read them.
     Life {

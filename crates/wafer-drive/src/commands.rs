@@ -114,13 +114,14 @@ impl Drive {
         self.apply_locked(&mut inner, host, &[update], Transferred::default())
     }
 
-    /// Logs a write that was refused because its namespace does not define the placement identifier.
-    pub fn refused_placement(&self, namespace: &Namespace, pid: Placement) {
-        let mut inner = self.lock();
-        let timestamp = inner.timestamp();
-        if inner.log_refused_placement(namespace, pid, timestamp) {
+    /// Logs a command whose namespace does not define the placement identifier, and which does not reach the device with
+    /// it: the device cannot tell.
+    pub fn invalid_placement(&self, namespace: &Namespace, pid: Placement) {
+        let inner = &mut *self.lock();
+        let (timestamp, geometry) = (inner.timestamp(), inner.device.geometry());
+        if inner.events.invalid_placement(namespace.id(), pid, timestamp, geometry) {
             let change = Change::RefusedPlacement { nsid: namespace.nsid, pid: pid.0, timestamp };
-            self.note(&mut inner, &change);
+            self.note(inner, &change);
         }
     }
 
@@ -139,6 +140,11 @@ impl Drive {
     /// Returns the event types that can be enabled for a handle, and whether they are.
     pub fn supported_events(&self, handle: RuhId) -> Vec<(u8, bool)> {
         self.lock().events.supported(handle)
+    }
+
+    /// Returns whether all events are enabled before a host changes that.
+    pub fn default_events(&self) -> bool {
+        self.options.events_enabled
     }
 }
 
@@ -186,26 +192,7 @@ impl Inner {
                 location: Some((group, handle)),
                 pages,
             };
-            self.events.log(handle, record);
+            self.events.log(Some(handle), record);
         }
-    }
-
-    /// Logs a write that was refused for its placement identifier. Returns whether hosts want to know.
-    pub(crate) fn log_refused_placement(
-        &mut self,
-        namespace: &Namespace,
-        pid: Placement,
-        timestamp: (u64, u8),
-    ) -> bool {
-        let record = EventRecord {
-            event_type: FdpEventType::INVALID_PLACEMENT_IDENTIFIER.0,
-            timestamp,
-            placement: Some(pid),
-            namespace: Some(namespace.id()),
-            location: None,
-            pages: 0,
-        };
-        let default = namespace.handles.first().copied().unwrap_or(RuhId(0));
-        self.events.log(default, record)
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
-use wafer_device::Geometry;
+use wafer_device::{Geometry, Isolation};
 use wafer_interface::{FdpEvent, NsId, Placement, RgId, RuhId};
 use wafer_nvme::FdpEventType;
 
@@ -139,10 +139,11 @@ impl EventLog {
         }
     }
 
-    /// Logs an event if it is enabled for the handle. Returns whether it is.
-    pub(crate) fn log(&mut self, handle: RuhId, record: EventRecord) -> bool {
+    /// Logs an event if it is enabled for the handle; if the handle is not known, for any. Returns whether it is.
+    pub(crate) fn log(&mut self, handle: Option<RuhId>, record: EventRecord) -> bool {
         let Some(bit) = bit(record.event_type) else { return false };
-        if self.enabled.get(handle.index()).copied().unwrap_or(0) & 1 << bit == 0 {
+        let mut masks = self.enabled.iter().enumerate();
+        if !masks.any(|(at, mask)| handle.is_none_or(|h| h.index() == at) && mask & 1 << bit != 0) {
             return false;
         }
         self.logged[bit] += 1;
@@ -154,6 +155,28 @@ impl EventLog {
         true
     }
 
+    /// Logs a write that named a placement identifier which its namespace does not define. Returns whether it is enabled.
+    pub(crate) fn invalid_placement(
+        &mut self,
+        namespace: NsId,
+        placement: Placement,
+        timestamp: (u64, u8),
+        geometry: &Geometry,
+    ) -> bool {
+        let list = geometry.namespace_handles.get(namespace.index());
+        // Writes without a valid identifier go to placement handle 0. One of several groups changes from write to write.
+        let handle = RuhId(list.and_then(|l| l.first()).copied().unwrap_or(0));
+        let record = EventRecord {
+            event_type: FdpEventType::INVALID_PLACEMENT_IDENTIFIER.0,
+            timestamp,
+            placement: Some(placement),
+            namespace: Some(namespace),
+            location: (geometry.groups == 1).then_some((RgId(0), handle)),
+            pages: 0,
+        };
+        self.log(Some(handle), record)
+    }
+
     /// Logs an event of the device. [`Drive::update`](crate::Drive::update) logs the
     /// updates of hosts, whose placement identifier and namespace it knows.
     pub(crate) fn device_event(
@@ -162,36 +185,33 @@ impl EventLog {
         timestamp: (u64, u8),
         geometry: &Geometry,
     ) {
-        let mut record = EventRecord {
+        let (location, moved) = match *event {
+            FdpEvent::RuNotFullyWritten { .. } => return,
+            FdpEvent::InvalidPlacementIdentifier { namespace, placement } => {
+                self.invalid_placement(namespace, placement, timestamp, geometry);
+                return;
+            }
+            // The event is that of initially isolated handles (Base 2.1, 5.1.12.1.31.2.1).
+            FdpEvent::MediaReallocated { handle: Some(handle), .. }
+                if geometry.isolation.get(handle.index()) == Some(&Isolation::Persistently) =>
+            {
+                return;
+            }
+            FdpEvent::MediaReallocated { group, handle, pages } => {
+                (handle.map(|handle| (group, handle)), pages)
+            }
+            FdpEvent::TimeLimitExceeded { group, handle, .. }
+            | FdpEvent::ImplicitlyModifiedRuh { group, handle, .. } => (Some((group, handle)), 0),
+        };
+        let record = EventRecord {
             event_type: event.event_type(),
             timestamp,
             placement: None,
             namespace: None,
-            location: None,
-            pages: 0,
+            location,
+            pages: moved,
         };
-        let handle = match *event {
-            FdpEvent::RuNotFullyWritten { .. } => return,
-            FdpEvent::InvalidPlacementIdentifier { namespace, placement } => {
-                record.placement = Some(placement);
-                record.namespace = Some(namespace);
-                // The mask is per handle; the write went to the namespace's default.
-                let list = geometry.namespace_handles.get(namespace.index());
-                RuhId(list.and_then(|l| l.first()).copied().unwrap_or(0))
-            }
-            FdpEvent::MediaReallocated { group, handle, pages } => {
-                record.pages = pages;
-                let handle = handle.unwrap_or(RuhId(0));
-                record.location = Some((group, handle));
-                handle
-            }
-            FdpEvent::TimeLimitExceeded { group, handle, .. }
-            | FdpEvent::ImplicitlyModifiedRuh { group, handle, .. } => {
-                record.location = Some((group, handle));
-                handle
-            }
-        };
-        self.log(handle, record);
+        self.log(location.map(|(_, handle)| handle), record);
     }
 }
 

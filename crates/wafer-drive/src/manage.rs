@@ -9,7 +9,7 @@ use wafer_record::capture::CaptureEvent;
 
 use super::change::Change;
 use super::events::EventLog;
-use super::namespace::{Attachment, Identity};
+use super::namespace::{Attachment, Identity, Retired};
 use super::{Drive, DriveError, Inner, Namespace, Pending, empty_device};
 use crate::random::Random;
 
@@ -44,12 +44,16 @@ impl Drive {
             // every namespace.
             request.handles = (0..inner.device.geometry().handles).map(RuhId).collect();
         } else if controller_specified {
-            let first = |used: u8| usage.iter().position(|u| *u == used);
-            let handle = first(2).or_else(|| first(0));
-            let handle = handle.ok_or(Status::INVALID_PLACEMENT_HANDLE_LIST)?;
-            request.handles.push(RuhId(handle as u16));
+            let with = |used| (0..).map(RuhId).zip(&usage).filter(move |(_, u)| **u == used);
+            let fits = |handle| self.check_format(&[handle], request.lba_bytes, &[]).is_ok();
+            let mut chosen = with(2).filter(|(handle, _)| fits(*handle)).chain(with(0));
+            let handle = chosen.next().or_else(|| with(2).next());
+            request.handles.push(handle.ok_or(Status::INVALID_PLACEMENT_HANDLE_LIST)?.0);
         } else if request.handles.iter().any(|h| usage.get(h.index()) == Some(&2)) {
             return Err(Status::INVALID_PLACEMENT_HANDLE_LIST);
+        }
+        if fdp {
+            self.check_format(&request.handles, request.lba_bytes, &[])?;
         }
         let created = inner.device.create_namespace(request.pages, &request.handles);
         let id = created.map_err(|e| match e {
@@ -98,6 +102,27 @@ impl Drive {
         let handles = handles.iter().map(|h| h.0).collect();
         inner.record(0, CaptureEvent::CreateNamespace { namespace: id, blocks, handles });
         Ok(u32::from(id.0) + 1)
+    }
+
+    /// Checks that other namespaces that use one of these handles have logical blocks of this size (NVM Command Set 1.1,
+    /// 4.1.6), but for those that a command formats.
+    ///
+    /// # Errors
+    /// `INVALID_FORMAT`.
+    pub fn check_format(
+        &self,
+        handles: &[RuhId],
+        lba_bytes: u32,
+        formatted: &[u32],
+    ) -> Result<(), Status> {
+        let others = self.namespaces().into_iter().flatten();
+        let mut others = others.filter(|n| !formatted.contains(&n.nsid));
+        let differs = |n: Arc<Namespace>| {
+            n.retired() != Some(Retired::Deleted)
+                && n.lba_bytes() != u64::from(lba_bytes)
+                && n.handles.iter().any(|handle| handles.contains(handle))
+        };
+        if others.any(differs) { Err(Status::INVALID_FORMAT) } else { Ok(()) }
     }
 
     /// Adds a namespace that the device has.

@@ -282,7 +282,8 @@ impl Drive {
             }
             Change::RefusedPlacement { nsid, pid, timestamp } => {
                 if let Some(namespace) = self.namespace(nsid) {
-                    inner.log_refused_placement(&namespace, Placement(pid), timestamp);
+                    let (id, geometry) = (namespace.id(), inner.device.geometry());
+                    inner.events.invalid_placement(id, Placement(pid), timestamp, geometry);
                 }
             }
             Change::Protect { nsid, state } => {

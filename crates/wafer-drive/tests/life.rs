@@ -113,7 +113,7 @@ fn events_and_their_masks_survive_a_kill() {
         clock.advance(Duration::from_secs(3));
         drive.apply(0, &commands(1500, round)).unwrap();
         drive.update(0, &namespace, Placement(round as u16 % 4)).unwrap();
-        drive.refused_placement(&namespace, Placement(77));
+        drive.invalid_placement(&namespace, Placement(77));
         // In the journal, in a checkpoint, and across both.
         if round % 13 == 5 {
             drive.save().unwrap();

@@ -242,7 +242,7 @@ fn placement_status_update_and_events() {
     let event = |at: usize| FdpEventEntry::read_from_bytes(&rest[at * 64..(at + 1) * 64]).unwrap();
     let invalid = event(0);
     assert_eq!(invalid.event_type, FdpEventType::INVALID_PLACEMENT_IDENTIFIER.0);
-    assert_eq!((invalid.pid.get(), invalid.nsid.get(), invalid.flags), (9, 1, 0b011));
+    assert_eq!((invalid.pid.get(), invalid.nsid.get(), invalid.flags), (9, 1, 0b111));
     let unwritten = event(1);
     assert_eq!(unwritten.event_type, FdpEventType::RU_NOT_FULLY_WRITTEN.0);
     assert_eq!((unwritten.pid.get(), unwritten.ruhid, unwritten.flags), (1, 1, 0b111));
@@ -393,7 +393,7 @@ fn namespaces_come_and_go_and_others_are_notified() {
     // Without namespaces FDP can be switched; its logs then say that it is off.
     let fdp = |enable: u32| Sqe {
         opcode: AdminOpcode::SET_FEATURES.0,
-        cdw10: u32::from(Fid::FDP.0).into(),
+        cdw10: SetFeaturesCdw10::new().with_fid(Fid::FDP.0).with_sv(true).into_bits().into(),
         cdw11: 1.into(),
         cdw12: enable.into(),
         ..Default::default()

@@ -347,7 +347,11 @@ fn events_of_every_kind_reach_hosts_that_enabled_them() {
             smart(&mut host);
             assert_eq!(event(&mut host).1, information);
         }
-        let bytes = if lid == Lid::CHANGED_NAMESPACES { 4096 } else { 64 };
+        let bytes = match lid {
+            Lid::CHANGED_NAMESPACES => 4096,
+            Lid::TELEMETRY_CONTROLLER => 512,
+            _ => 64,
+        };
         let page = host.log(lid, 0, 0, bytes).unwrap();
         if kind == "persistent-internal-error" {
             let entry = ErrorEntry::read_from_bytes(&page).unwrap();

@@ -12,6 +12,7 @@ use super::range::Directive;
 use super::{Failure, IoCommand, IoQueue, Rest, Step, range};
 use crate::pool::{Share, Wanted};
 use wafer_controller::identify::{COPY_BLOCKS, COPY_RANGE_BLOCKS, COPY_RANGES_Z};
+use wafer_controller::nsid::BROADCAST;
 
 /// Descriptor Format.
 const FORMAT: Location = CopyCdw12::new().with_desfmt(1).location();
@@ -139,6 +140,10 @@ fn source_namespace(
     let known = before.iter().map(|source| &source.namespace).chain([destination]);
     if let Some(known) = known.into_iter().find(|namespace| namespace.nsid == nsid) {
         return Ok(Arc::clone(known));
+    }
+    // Unlike the NSID of the command, that of a source is an invalid namespace if it stands for all.
+    if nsid == BROADCAST {
+        return Err(Status::INVALID_NAMESPACE.into());
     }
     let namespace = queue.lookup(nsid).map_err(|failure| Failure { location: None, ..failure })?;
     queue.controller.check_path(nsid)?;

@@ -28,6 +28,11 @@ impl IoCommand for IoManagementSend {
             return Ok(Step::Done);
         }
         queue.controller.check_fdp()?;
+        // MAXPIDS of the FDP configuration.
+        let geometry = queue.drive.geometry();
+        if self.count > usize::from(geometry.groups) * usize::from(geometry.handles) {
+            return Err(IoManagementCdw10::new().with_mos(1).location().into());
+        }
         let list = <[U16]>::ref_from_prefix_with_elems(data, self.count);
         let (list, _) = list.map_err(|_| Status::INVALID_SGL_LENGTH)?;
         let pids = list.iter().map(|pid| Placement(pid.get()));

@@ -39,9 +39,6 @@ use wafer_nvme::{
 
 use wafer_controller::{Controller, Failure, FailureMode, MAX_TRANSFER, nsid, reservations};
 
-/// A PID that no namespace has, for one that would mean "none" to the device.
-const NEVER_VALID: Placement = Placement(u16::MAX - 1);
-
 /// Work of a turn, in bytes of data moved.
 pub const TURN: u64 = 1 << 20;
 /// Scratch buffers longer than this are given back after a batch.
@@ -395,12 +392,12 @@ impl IoQueue {
         if namespace.placement(pid).is_ok() {
             return Ok(pid);
         }
-        if self.controller.subsystem.options.refuse_invalid_placement {
-            self.drive.refused_placement(namespace, pid);
-            return Err(range::DSPEC.into());
+        let refuse = self.controller.subsystem.options.refuse_invalid_placement;
+        if refuse || pid == Placement::NONE {
+            self.drive.invalid_placement(namespace, pid);
         }
-        // The device takes the default handle and logs the event.
-        Ok(if pid == Placement::NONE { NEVER_VALID } else { pid })
+        // The device takes the default handle. It logs the event, unless the identifier means "none" to it.
+        if refuse { Err(range::DSPEC.into()) } else { Ok(pid) }
     }
 
     /// Returns the placement of a directive without FDP: that of a stream. Directives are ignored unless the host enabled

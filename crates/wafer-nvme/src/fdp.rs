@@ -207,6 +207,11 @@ impl Timestamp {
         Timestamp { milliseconds: low, attributes, rsvd7: 0 }
     }
 
+    /// Returns all eight bytes as a number, as events have them.
+    pub fn raw(&self) -> u64 {
+        u64::from_le_bytes(zerocopy::transmute!(*self))
+    }
+
     /// Returns the milliseconds as a number.
     pub fn get(&self) -> u64 {
         let mut all = [0; 8];

@@ -30,7 +30,7 @@ table! {
         COMMAND_SET_PROFILE = 0x19, "I/O Command Set Profile";
         SPINUP_CONTROL = 0x1a, "Spinup Control";
         FDP = 0x1d, "Flexible Data Placement".scope(Scope::EnduranceGroup).saveable();
-        FDP_EVENTS = 0x1e, "FDP Events".scope(Scope::Namespace);
+        FDP_EVENTS = 0x1e, "FDP Events".scope(Scope::Namespace).saveable();
         SOFTWARE_PROGRESS = 0x80, "Software Progress Marker";
         HOST_IDENTIFIER = 0x81, "Host Identifier".fixed();
         RESERVATION_NOTIFICATION = 0x82, "Reservation Notification Mask".scope(Scope::Namespace);

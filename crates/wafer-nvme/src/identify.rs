@@ -76,6 +76,15 @@ pub struct IdentifyCdw11 {
     pub csi: u8,
 }
 
+/// Returns ASCII text padded with spaces.
+pub fn padded<const N: usize>(text: &str) -> [u8; N] {
+    let mut field = [b' '; N];
+    for (slot, byte) in field.iter_mut().zip(text.bytes()) {
+        *slot = byte;
+    }
+    field
+}
+
 layout! {
     /// Identify Controller data (figure "Identify Controller Data Structure").
     pub struct IdentifyController: 4096 {

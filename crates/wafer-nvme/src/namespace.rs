@@ -208,6 +208,55 @@ layout! {
 }
 
 layout! {
+    /// Namespace Identification Descriptors of a namespace of the NVM command set.
+    pub struct NamespaceDescriptors: 4096 {
+        /// Head of the NGUID.
+        pub nguid_head: NamespaceDescriptor,
+        /// Namespace Globally Unique Identifier.
+        pub nguid: [u8; 16],
+        /// Head of the UUID.
+        pub uuid_head: NamespaceDescriptor,
+        /// UUID.
+        pub uuid: [u8; 16],
+        /// Head of the command set.
+        pub csi_head: NamespaceDescriptor,
+        /// Command Set Identifier.
+        pub csi: u8,
+        #[doc(hidden)]
+        pub rsvd45: [u8; 4051],
+    }
+}
+
+impl NamespaceDescriptors {
+    /// Lists what hosts tell a namespace by.
+    pub fn new(nguid: [u8; 16], uuid: [u8; 16]) -> Self {
+        let head = |nidt: Nidt, nidl| NamespaceDescriptor { nidt: nidt.0, nidl, rsvd2: [0; 2] };
+        NamespaceDescriptors {
+            nguid_head: head(Nidt::NGUID, 16),
+            nguid,
+            uuid_head: head(Nidt::UUID, 16),
+            uuid,
+            csi_head: head(Nidt::CSI, 1),
+            ..Default::default()
+        }
+    }
+}
+
+layout! {
+    /// UUID List with its first entry, which has index 1.
+    pub struct UuidList: 4096 {
+        #[doc(hidden)]
+        pub rsvd0: [u8; 32],
+        /// Header of the entry.
+        pub head: [u8; 16],
+        /// UUID.
+        pub uuid: [u8; 16],
+        #[doc(hidden)]
+        pub rsvd64: [u8; 4032],
+    }
+}
+
+layout! {
     /// Host software specified fields of Namespace Management, create (NVM 1.1).
     pub struct NamespaceCreate: 4096 {
         /// Namespace Size, logical blocks.
@@ -260,6 +309,25 @@ pub struct NamespaceCdw10 {
 }
 
 layout! {
+    /// Namespace List.
+    pub struct NamespaceList: 4096 {
+        /// NSIDs, ascending; zeroes follow.
+        pub nsids: [U32; 1024],
+    }
+}
+
+impl NamespaceList {
+    /// Lists NSIDs, as many as there is room for.
+    pub fn of(nsids: impl IntoIterator<Item = u32>) -> Self {
+        let mut list = NamespaceList::default();
+        for (slot, nsid) in list.nsids.iter_mut().zip(nsids) {
+            *slot = nsid.into();
+        }
+        list
+    }
+}
+
+layout! {
     /// Controller List.
     pub struct ControllerList: 4096 {
         /// How many identifiers follow.
@@ -269,9 +337,23 @@ layout! {
     }
 }
 
+impl ControllerList {
+    /// Lists identifiers, as many as there is room for.
+    pub fn of(ids: impl IntoIterator<Item = u16>) -> Self {
+        let mut list = ControllerList::default();
+        let mut count = 0;
+        for (slot, id) in list.ids.iter_mut().zip(ids) {
+            *slot = id.into();
+            count += 1;
+        }
+        list.count = count.into();
+        list
+    }
+}
+
 layout! {
     /// Namespace Granularity List with its first descriptor.
-    pub struct NamespaceGranularity: 48 {
+    pub struct NamespaceGranularity: 4096 {
         /// Namespace Granularity Attributes.
         pub nga: U32,
         /// Number of Descriptors, zero-based.
@@ -282,5 +364,7 @@ layout! {
         pub nszegran: U64,
         /// Namespace Capacity Granularity, bytes.
         pub ncapgran: U64,
+        #[doc(hidden)]
+        pub rsvd48: [u8; 4048],
     } at { nszegran: 32, ncapgran: 40 }
 }

@@ -1,6 +1,6 @@
 //! Persistent Event Log (Base 2.1, 5.1.12.1.14).
 
-use crate::{U16, U32, U64, U128, layout, open_enum};
+use crate::{IdentifyNamespace, U16, U32, U64, U128, layout, open_enum};
 
 open_enum! {
     /// Event Type.
@@ -121,6 +121,38 @@ layout! {
     } at { ehai: 3, cntlid: 4, timestamp: 6, port: 14, vsil: 20, el: 22 }
 }
 
+impl PersistentEventLog {
+    /// Returns the Supported Events Bitmap with all types.
+    pub fn all_supported() -> [u8; 32] {
+        let mut bits = [0; 32];
+        for kind in PersistentEventType::KNOWN {
+            bits[usize::from(kind.0 / 8)] |= 1 << (kind.0 % 8);
+        }
+        bits
+    }
+}
+
+impl PersistentEventHead {
+    /// Bytes of the head of an event up to the field with their length.
+    const BEFORE_EHL: usize = 3;
+    /// Type of the port: none.
+    const NO_PORT: u8 = 3;
+
+    /// Returns the head of an event with so many bytes of data; without a controller it has no port.
+    pub fn new(kind: PersistentEventType, cntlid: Option<u16>, timestamp: u64, data: u16) -> Self {
+        PersistentEventHead {
+            event_type: kind.0,
+            revision: if kind == PersistentEventType::CHANGE_NAMESPACE { 2 } else { 1 },
+            ehl: (size_of::<Self>() - Self::BEFORE_EHL) as u8,
+            ehai: if cntlid.is_none() { Self::NO_PORT } else { 0 },
+            cntlid: cntlid.unwrap_or(u16::MAX).into(),
+            timestamp: timestamp.into(),
+            el: data.into(),
+            ..Default::default()
+        }
+    }
+}
+
 layout! {
     /// Firmware Commit Event.
     pub struct FirmwareCommitEvent: 22 {
@@ -214,11 +246,28 @@ layout! {
         pub anagrpid: U32,
         /// NVM Set Identifier.
         pub nvmsetid: U16,
-        #[doc(hidden)]
-        pub rsvd42: U16,
+        /// Endurance Group Identifier.
+        pub endgid: U16,
         /// Namespace ID.
         pub nsid: U32,
     } at { nsze: 8, ncap: 24, flbas: 32, anagrpid: 36, nsid: 44 }
+}
+
+impl ChangeNamespaceEvent {
+    /// Returns the event of a namespace that a command with this Select creates or deletes.
+    pub fn of(id: &IdentifyNamespace, select: u32, nsid: u32) -> Self {
+        ChangeNamespaceEvent {
+            cdw10: select.into(),
+            nsze: id.nsze,
+            ncap: id.ncap,
+            flbas: id.flbas,
+            nmic: id.nmic,
+            anagrpid: id.anagrpid,
+            endgid: id.endgid,
+            nsid: nsid.into(),
+            ..Default::default()
+        }
+    }
 }
 
 layout! {

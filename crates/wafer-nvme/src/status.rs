@@ -105,10 +105,16 @@ open_enum! {
         NAMESPACE_IS_PRIVATE = 0x119,
         /// Namespace Not Attached.
         NOT_ATTACHED = 0x11a,
+        /// Thin Provisioning Not Supported.
+        THIN_PROVISIONING_NOT_SUPPORTED = 0x11b,
         /// Controller List Invalid.
         INVALID_CONTROLLER_LIST = 0x11c,
+        /// ANA Group Identifier Invalid.
+        ANA_GROUP_INVALID = 0x124,
         /// Prohibition of Command Execution Not Supported.
         PROHIBITION_NOT_SUPPORTED = 0x128,
+        /// I/O Command Set Not Supported.
+        COMMAND_SET_NOT_SUPPORTED = 0x129,
         /// Invalid I/O command set combination.
         IO_COMMAND_SET_COMBINATION_REJECTED = 0x12b,
         /// Stream Resource Allocation Failed.

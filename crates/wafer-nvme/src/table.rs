@@ -289,15 +289,17 @@ impl FeatureInfo {
         self
     }
 
-    /// Returns the entry of the Feature Identifiers Supported and Effects log: supported, and the scope in
-    /// bits 31:20.
+    /// Returns the entry of the Feature Identifiers Supported and Effects log: supported, whether a UUID may select the
+    /// feature, and the scope in bits 31:20.
     pub const fn effects(&self) -> u32 {
-        1 | match self.scope {
-            Scope::Namespace => 1 << 20,
-            Scope::Controller => 1 << 21,
-            Scope::EnduranceGroup => 1 << 23,
-            Scope::Subsystem => 1 << 25,
-        }
+        let by_uuid = (self.fid.0 >= 0xc0) as u32;
+        1 | by_uuid << 19
+            | match self.scope {
+                Scope::Namespace => 1 << 20,
+                Scope::Controller => 1 << 21,
+                Scope::EnduranceGroup => 1 << 23,
+                Scope::Subsystem => 1 << 25,
+            }
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use wafer_controller::{Controller, NamespaceChange, Reply, Subsystem, admin};
 use wafer_drive::{Environment, NamespaceRequest, Protection, ReservationAction};
 use wafer_io::{IoQueue, Progress};
-use wafer_nvme::zerocopy::IntoBytes as _;
+use wafer_nvme::zerocopy::{FromBytes as _, IntoBytes as _};
 use wafer_nvme::*;
 use wafer_storage::DataSpec;
 use wafer_target::fuzzing;
@@ -129,9 +129,22 @@ fn sources_may_be_in_other_namespaces() {
 #[test]
 fn only_formats_of_copy_are_enabled() {
     let (_, controller, _) = two();
-    assert_eq!(enable(&controller, 1 << 4).err(), Some(Status::INVALID_FIELD));
-    assert_eq!(enable(&controller, 0b11).err(), Some(Status::INVALID_FIELD));
-    enable(&controller, HostBehavior::COPY_FORMATS).unwrap();
+    let get = sqe(AdminOpcode::GET_FEATURES, Fid::HOST_BEHAVIOR.0.into(), 0);
+    let enabled = || {
+        let data = admin(&controller, &get, &[]).unwrap().data;
+        HostBehavior::read_from_bytes(&data).unwrap().cdfe.get()
+    };
+    // Other bits are ignored.
+    for (asked, expected) in [(1 << 4, 0), (0b0111, 0b0100), (u16::MAX, HostBehavior::COPY_FORMATS)]
+    {
+        enable(&controller, asked).unwrap();
+        assert_eq!(enabled(), expected);
+    }
+    let set = sqe(AdminOpcode::SET_FEATURES, Fid::HOST_BEHAVIOR.0.into(), 0);
+    for (acre, accepted) in [(1, true), (2, false)] {
+        let behavior = HostBehavior { acre, ..Default::default() };
+        assert_eq!(admin(&controller, &set, behavior.as_bytes()).is_ok(), accepted);
+    }
 }
 
 #[test]

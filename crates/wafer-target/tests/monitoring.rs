@@ -193,3 +193,41 @@ fn a_shutdown_is_complete_once_the_drive_is_flushed() {
     let again = fuzzing::subsystem_on(DataSpec::File("drive.img".into()), environment);
     assert_eq!(again.drive.counters().counters.host_bytes, 4096);
 }
+
+#[test]
+fn pages_of_the_controller_have_no_namespace() {
+    let controller = fuzzing::connect(&subsystem());
+    let read = |lid: Lid, nsid: u32| {
+        let dwords = GetLogCdw10::new().with_lid(lid.0).with_numdl_z(127).into_bits();
+        let command = Sqe { nsid: nsid.into(), ..sqe(AdminOpcode::GET_LOG_PAGE, dwords, 1 << 16) };
+        admin(&controller, &command, &[]).map(|_| ()).map_err(|failure| failure.status)
+    };
+    for lid in [Lid::SUPPORTED, Lid::ERROR, Lid::FIRMWARE, Lid::EFFECTS, Lid::SELF_TEST, Lid::ANA] {
+        assert_eq!([read(lid, 0), read(lid, u32::MAX)], [Ok(()); 2], "{lid:?}");
+        assert_eq!(read(lid, 1), Err(Status::INVALID_FIELD), "{lid:?}");
+    }
+    // Tools name one for these, and for those of an endurance group the field is reserved.
+    for lid in [Lid::SANITIZE_STATUS, Lid::OCP_SMART, Lid::WAFER_HANDLES, Lid::FDP_CONFIGURATIONS] {
+        assert_eq!(read(lid, 1), Ok(()), "{lid:?}");
+    }
+}
+
+#[test]
+fn features_that_a_uuid_may_select_say_so() {
+    let controller = fuzzing::connect(&subsystem());
+    let page = log::<256>(&controller, Lid::FEATURE_EFFECTS, 0);
+    let effects = FeatureEffectsLog::read_from_bytes(&page).unwrap();
+    let by_uuid = |fid: Fid| effects.features[usize::from(fid.0)].get() >> 19 & 1 == 1;
+    assert!(by_uuid(Fid::OCP_FAILURE_MODE) && by_uuid(Fid::OCP_ERROR_INJECTION));
+    assert!(!by_uuid(Fid::FDP) && !by_uuid(Fid::WRITE_PROTECTION) && !by_uuid(Fid::OCP_IEEE1667));
+    // Nothing of the endurance group's features is reserved.
+    let page = log_of_group(&controller);
+    assert_eq!(page.egfeat, 0);
+    let configurations = log::<16>(&controller, Lid::FDP_CONFIGURATIONS, 1 << 16);
+    assert!(Fdpa::from_bits(configurations[18]).fdpvwc(), "there is a volatile write cache");
+}
+
+fn log_of_group(controller: &Controller) -> EnduranceGroupLog {
+    let page = log::<128>(controller, Lid::ENDURANCE_GROUP, 1 << 16);
+    EnduranceGroupLog::read_from_bytes(&page).unwrap()
+}

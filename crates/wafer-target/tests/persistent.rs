@@ -46,7 +46,9 @@ fn read(controller: &Controller) -> (PersistentEventLog, Vec<(PersistentEventHea
     let mut events = Vec::new();
     while !rest.is_empty() {
         let (head, after) = PersistentEventHead::read_from_prefix(rest).unwrap();
-        assert_eq!((usize::from(head.ehl) + 3, head.revision), (size_of_val(&head), 1));
+        let revision =
+            if head.event_type == PersistentEventType::CHANGE_NAMESPACE.0 { 2 } else { 1 };
+        assert_eq!((usize::from(head.ehl) + 3, head.revision), (size_of_val(&head), revision));
         let (data, next) = after.split_at(head.el.get().into());
         events.push((head, data.to_vec()));
         rest = next;
@@ -157,11 +159,21 @@ fn what_happens_to_the_drive_is_logged() {
     let delete = Sqe { nsid: 1.into(), ..sqe(AdminOpcode::NAMESPACE_MANAGEMENT, 1, 0) };
     done(&c, &delete, &[]);
     let deleted: ChangeNamespaceEvent = event(&c, E::CHANGE_NAMESPACE);
-    assert_eq!((deleted.cdw10.get(), deleted.nsid.get(), deleted.nsze.get()), (1, 1, 0));
+    assert_eq!((deleted.cdw10.get(), deleted.nsid.get(), deleted.nsze.get()), (1, 1, 1024));
+    let what =
+        |event: ChangeNamespaceEvent| (event.flbas, event.anagrpid.get(), event.endgid.get());
+    assert_eq!((what(deleted), deleted.ncap, deleted.nmic), ((1, 1, 1), deleted.nsze, 1));
     let create = NamespaceCreate { nsze: 64.into(), ncap: 64.into(), ..Default::default() };
     done(&c, &sqe(AdminOpcode::NAMESPACE_MANAGEMENT, 0, 0), create.as_bytes());
     let created: ChangeNamespaceEvent = event(&c, E::CHANGE_NAMESPACE);
     assert_eq!((created.cdw10.get(), created.nsid.get(), created.nsze.get()), (0, 1, 64));
+    assert_eq!(what(created), (0, 1, 1));
+    // All together are one event, which says no more than that.
+    let all = Sqe { nsid: u32::MAX.into(), ..delete };
+    done(&c, &all, &[]);
+    let deleted: ChangeNamespaceEvent = event(&c, E::CHANGE_NAMESPACE);
+    assert_eq!((deleted.cdw10.get(), deleted.nsid.get(), deleted.nsze.get()), (1, u32::MAX, 0));
+    done(&c, &sqe(AdminOpcode::NAMESPACE_MANAGEMENT, 0, 0), create.as_bytes());
     // Sanitize.
     done(&c, &sqe(AdminOpcode::SANITIZE, 2, 0), &[]);
     (0..3).for_each(|_| subsystem.drive.maintain().unwrap());

@@ -106,7 +106,8 @@ impl Host {
 
     fn parameters(&self, nsid: u32) -> StreamParameters {
         let data = self.receive(nsid, PARAMETERS, 0).unwrap().data;
-        StreamParameters::read_from_prefix(&data).unwrap().0
+        // The structure and no more, though the command asks for more.
+        StreamParameters::read_from_bytes(&data).unwrap()
     }
 
     fn open(&self, nsid: u32) -> Vec<u16> {
@@ -114,7 +115,7 @@ impl Host {
         let fields: Vec<u16> =
             data.chunks_exact(2).map(|bytes| u16::from_le_bytes([bytes[0], bytes[1]])).collect();
         let count = usize::from(fields[0]);
-        assert!(fields[1 + count..].iter().all(|field| *field == 0));
+        assert_eq!(fields.len(), 1 + count);
         fields[1..=count].to_vec()
     }
 
@@ -159,15 +160,15 @@ fn fdp_and_streams_exclude_each_other() {
     fails(host.enable(1, true), Status::INVALID_FIELD, Some(DOPER));
     fails(host.receive(1, PARAMETERS, 0), Status::INVALID_FIELD, Some(DTYPE));
     let without = Host::new(&subsystem(false, 0), 1);
-    assert_eq!(without.directives(), (0b001, 0b001));
+    assert_eq!(without.directives(), (0b101, 0b001));
     let target = DirectiveEnable::new().with_dtype(1).location();
     fails(without.enable(1, true), Status::INVALID_FIELD, Some(target));
     // The drive is conventional until it is enabled.
     let host = Host::new(&subsystem(false, 4), 1);
-    assert_eq!(host.directives(), (0b011, 0b001));
+    assert_eq!(host.directives(), (0b111, 0b001));
     fails(host.receive(1, STATUS, 0), Status::INVALID_FIELD, Some(DTYPE));
     host.enable(1, true).unwrap();
-    assert_eq!(host.directives(), (0b011, 0b011));
+    assert_eq!(host.directives(), (0b111, 0b011));
     let placement = host.enable_type(1, DirectiveType::DATA_PLACEMENT, true);
     fails(placement, Status::FDP_DISABLED, None);
     let placement = host.enable_type(ALL, DirectiveType::DATA_PLACEMENT, true);
@@ -280,7 +281,7 @@ fn what_ends_streams() {
     assert_eq!(host.open(1), [5]);
     configure(&host.controller, Cc::new()).unwrap();
     configure(&host.controller, Cc::new().with_en(true)).unwrap();
-    assert_eq!(host.directives(), (0b011, 0b001));
+    assert_eq!(host.directives(), (0b111, 0b001));
     host.enable(ALL, true).unwrap();
     assert_eq!(host.parameters(2).nssa.get(), 4);
     assert!(host.open(1).is_empty());

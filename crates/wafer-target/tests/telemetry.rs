@@ -86,3 +86,22 @@ fn a_drive_that_begins_to_fail_captures_its_state() {
     assert_eq!(read(true).0.available, 0);
     assert_eq!(read(true).1, text);
 }
+
+#[test]
+fn telemetry_is_read_in_whole_blocks() {
+    let controller = fuzzing::connect(&crate::common::subsystem());
+    for lid in [Lid::TELEMETRY_HOST, Lid::TELEMETRY_CONTROLLER] {
+        let read = |dwords: u16, offset: u32| {
+            let cdw10 = GetLogCdw10::new().with_lid(lid.0).with_numdl_z(dwords - 1).with_lsp(1);
+            let command = Sqe {
+                cdw12: offset.into(),
+                ..crate::common::sqe(AdminOpcode::GET_LOG_PAGE, cdw10.into_bits(), 0)
+            };
+            admin(&controller, &command, &[]).map(|_| ())
+        };
+        assert_eq!([read(128, 0), read(256, 0)], [Ok(()); 2]);
+        let length = GetLogCdw10::new().with_numdl_z(1).location();
+        assert_eq!([read(16, 0), read(129, 0)], [Err(length.into()); 2]);
+        assert_eq!(read(128, 4), Err(location!(cdw12).into()));
+    }
+}

@@ -70,8 +70,8 @@ impl AdminCommand<'_> for DirectiveReceive {
                 }
             }
         };
-        // Beyond the end of the data hosts get zeroes.
-        data.resize(self.length, 0);
+        // No more than there is.
+        data.truncate(self.length);
         Ok(Reply::data(data))
     }
 }
@@ -80,11 +80,13 @@ fn directives(controller: &Controller, nsid: u32) -> DirectiveParameters {
     let drive = &controller.subsystem.drive;
     let bit = |dtype: DirectiveType, set: bool| u8::from(set) << dtype.0;
     let identify = bit(DirectiveType::IDENTIFY, true);
+    // Supported also while FDP is disabled.
+    let supported = bit(DirectiveType::DATA_PLACEMENT, true);
     let placement = bit(DirectiveType::DATA_PLACEMENT, drive.fdp_enabled());
     let enabled = drive.streams_enabled(controller.hostid, Some(nsid));
     let mut parameters = DirectiveParameters::default();
     parameters.supported[0] =
-        identify | placement | bit(DirectiveType::STREAMS, drive.supports_streams());
+        identify | supported | bit(DirectiveType::STREAMS, drive.supports_streams());
     parameters.enabled[0] = identify | placement | bit(DirectiveType::STREAMS, enabled);
     parameters.persistent[0] = placement;
     parameters

@@ -1,6 +1,6 @@
 //! Format NVM.
 
-use wafer_nvme::{FormatCdw10, Sqe, Status};
+use wafer_nvme::{FormatCdw10, Sqe, Status, location};
 
 use super::{AdminCommand, Controller, Failure, Reply};
 use crate::identify::LBA_FORMATS;
@@ -19,9 +19,10 @@ const USER_DATA_ERASE: u8 = 1;
 impl AdminCommand<'_> for FormatNvm {
     fn parse(sqe: &Sqe, _data: &[u8]) -> Result<Self, Failure> {
         let cdw10 = FormatCdw10::of(sqe);
-        let format = usize::from(cdw10.lbafl()) | usize::from(cdw10.lbafu()) << 4;
+        // LBAFU and MSET mean nothing where there are 16 formats at most, without metadata.
+        let format = usize::from(cdw10.lbafl());
         let lbads = *LBA_FORMATS.get(format).ok_or(Status::INVALID_FORMAT)?;
-        if cdw10.pi() != 0 || cdw10.mset() {
+        if cdw10.pi() != 0 {
             return Err(Status::INVALID_FORMAT.into());
         }
         if cdw10.ses() > USER_DATA_ERASE {
@@ -35,14 +36,18 @@ impl AdminCommand<'_> for FormatNvm {
         let nsids = match self.nsid {
             Nsid::All => controller.nsids(true),
             Nsid::One(nsid) => {
-                controller.active(nsid)?.ok_or(Status::INVALID_NAMESPACE)?;
+                controller.active(nsid)?.ok_or(location!(nsid))?;
                 vec![nsid]
             }
         };
         // None of the namespaces is formatted if one of them cannot be.
+        let drive = &controller.subsystem.drive;
         for nsid in &nsids {
             if let Some(namespace) = controller.active(*nsid)? {
                 namespace.check_unprotected()?;
+                if drive.fdp_enabled() {
+                    drive.check_format(&namespace.handles, self.lba_bytes, &nsids)?;
+                }
             }
         }
         let nsid = match self.nsid {

@@ -20,7 +20,11 @@ impl AdminCommand<'_> for GetLogPage {
         let dwords = u64::from(cdw10.numdl_z()) + (u64::from(cdw11.numdu()) << 16) + 1;
         let length = dwords * 4;
         let offset = u64::from(sqe.cdw12.get()) | u64::from(sqe.cdw13.get()) << 32;
-        if offset % 4 != 0 {
+        let lid = Lid(cdw10.lid());
+        // Telemetry is read in whole data blocks, other pages in dwords.
+        let telemetry = [Lid::TELEMETRY_HOST, Lid::TELEMETRY_CONTROLLER].contains(&lid);
+        let unit = if telemetry { 512 } else { 4 };
+        if offset % unit != 0 {
             return Err(location!(cdw12).into());
         }
         if GetLogCdw14::of(sqe).ot() {
@@ -28,11 +32,11 @@ impl AdminCommand<'_> for GetLogPage {
         }
         let uuid = GetLogCdw14::new().with_uuid_index(1).location();
         check_uuid(GetLogCdw14::of(sqe).uuid_index(), uuid)?;
-        if length > MAX_TRANSFER {
+        if length > MAX_TRANSFER || length % unit != 0 {
             return Err(GetLogCdw10::new().with_numdl_z(1).location().into());
         }
         let request = Request {
-            lid: Lid(cdw10.lid()),
+            lid,
             lsp: cdw10.lsp(),
             lsi: cdw11.lsi(),
             retain: cdw10.rae(),

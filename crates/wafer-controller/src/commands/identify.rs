@@ -1,10 +1,10 @@
 //! Identify.
 
-use wafer_drive::ENDURANCE_GROUP;
+use wafer_drive::{ENDURANCE_GROUP, Identity};
 use wafer_nvme::zerocopy::IntoBytes as _;
 use wafer_nvme::{
-    Cns, ControllerList, IdentifyCdw10, IdentifyCdw11, NamespaceGranularity, NvmIdentifyController,
-    NvmIdentifyNamespace, Sqe, Status,
+    Cns, ControllerList, IdentifyCdw10, IdentifyCdw11, NamespaceDescriptors, NamespaceGranularity,
+    NamespaceList, NvmIdentifyController, NvmIdentifyNamespace, Sqe, Status, UuidList, location,
 };
 
 use super::{AdminCommand, Controller, Failure, Reply};
@@ -53,9 +53,7 @@ impl AdminCommand<'_> for Identify {
         }
         match self.cns {
             Cns::CONTROLLER => Ok(Reply::data(c.identify_controller().as_bytes())),
-            Cns::NAMESPACE if nsid == BROADCAST => {
-                Ok(Reply::data(identify::common_namespace().as_bytes()))
-            }
+            Cns::NAMESPACE if nsid == BROADCAST => structure(Some(identify::common_namespace())),
             Cns::NAMESPACE => structure(c.active(nsid)?.map(|n| c.identify_namespace(&n))),
             Cns::ALLOCATED_NAMESPACE => {
                 structure(c.allocated(nsid)?.map(|n| c.identify_namespace(&n)))
@@ -65,8 +63,9 @@ impl AdminCommand<'_> for Identify {
                 list(&c.nsids(false), nsid)
             }
             Cns::NAMESPACE_DESCRIPTORS => {
-                let namespace = c.active(nsid)?.ok_or(Status::INVALID_NAMESPACE)?;
-                Ok(Reply::data(identify::descriptors(&namespace)))
+                let namespace = c.active(nsid)?.ok_or(location!(nsid))?;
+                let Identity { nguid, uuid } = namespace.identity();
+                Ok(Reply::data(NamespaceDescriptors::new(nguid, uuid).as_bytes()))
             }
             Cns::CSI_NAMESPACE if nsid == BROADCAST => Ok(zeroes()),
             Cns::CSI_NAMESPACE => {
@@ -79,23 +78,22 @@ impl AdminCommand<'_> for Identify {
                 let limits = NvmIdentifyController { vsl: MDTS, dmrl: 255, ..Default::default() };
                 Ok(Reply::data(limits.as_bytes()))
             }
+            Cns::INDEPENDENT_NAMESPACE if nsid == BROADCAST => {
+                structure(Some(identify::common_independent_namespace()))
+            }
             Cns::INDEPENDENT_NAMESPACE => {
                 structure(c.active(nsid)?.map(|n| identify::independent_namespace(&n)))
             }
             Cns::ATTACHED_CONTROLLERS => {
-                let namespace = c.allocated(nsid)?.ok_or(Status::INVALID_NAMESPACE)?;
+                let namespace = c.allocated(nsid)?.ok_or(location!(nsid))?;
                 let attached = c.controller_list(self.cntid, |c| namespace.is_attached(&c.hostnqn));
                 Ok(Reply::data(attached.as_bytes()))
             }
             Cns::CONTROLLERS => Ok(Reply::data(c.controller_list(self.cntid, |_| true).as_bytes())),
             Cns::ENDURANCE_GROUPS => {
                 // The same layout: a count, and identifiers.
-                let mut groups = ControllerList::default();
-                if self.cns_id <= ENDURANCE_GROUP {
-                    groups.count = 1.into();
-                    groups.ids[0] = ENDURANCE_GROUP.into();
-                }
-                Ok(Reply::data(groups.as_bytes()))
+                let listed = (self.cns_id <= ENDURANCE_GROUP).then_some(ENDURANCE_GROUP);
+                Ok(Reply::data(ControllerList::of(listed).as_bytes()))
             }
             Cns::IO_COMMAND_SETS => {
                 // One combination: the NVM command set.
@@ -103,15 +101,16 @@ impl AdminCommand<'_> for Identify {
                 data[0] = 1;
                 Ok(Reply::data(data))
             }
-            Cns::UUID_LIST => Ok(Reply::data(identify::uuid_list())),
+            Cns::UUID_LIST => {
+                let list = UuidList { uuid: wafer_ocp::UUID, ..Default::default() };
+                Ok(Reply::data(list.as_bytes()))
+            }
             Cns::NAMESPACE_GRANULARITY => {
                 // One descriptor that is valid for all formats: the granularity is the page.
                 let page = c.subsystem.drive.geometry().page_bytes;
-                let mut granularity = NamespaceGranularity::default();
-                (granularity.nszegran, granularity.ncapgran) = (page.into(), page.into());
-                let mut data = granularity.as_bytes().to_vec();
-                data.resize(BYTES, 0);
-                Ok(Reply::data(data))
+                let (nszegran, ncapgran) = (page.into(), page.into());
+                let list = NamespaceGranularity { nszegran, ncapgran, ..Default::default() };
+                Ok(Reply::data(list.as_bytes()))
             }
             _ => Err(CNS.location().into()),
         }
@@ -134,10 +133,6 @@ fn list(nsids: &[u32], after: u32) -> Result<Reply, Failure> {
     if after > LAST_LISTED {
         return Err(Status::INVALID_NAMESPACE.into());
     }
-    let mut data = vec![0; BYTES];
-    let greater = nsids.iter().filter(|n| **n > after);
-    for (slot, nsid) in data.chunks_exact_mut(4).zip(greater) {
-        slot.copy_from_slice(&nsid.to_le_bytes());
-    }
-    Ok(Reply::data(data))
+    let greater = nsids.iter().copied().filter(|nsid| *nsid > after);
+    Ok(Reply::data(NamespaceList::of(greater).as_bytes()))
 }

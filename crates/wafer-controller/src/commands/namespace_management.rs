@@ -28,12 +28,17 @@ impl AdminCommand<'_> for NamespaceManagement {
         match self {
             NamespaceManagement::Create { bytes, lba_bytes, handles } => {
                 let drive = &controller.subsystem.drive;
-                let page = u128::from(drive.geometry().page_bytes);
-                let pages = u64::try_from(bytes.div_ceil(page))
-                    .map_err(|_| Status::INSUFFICIENT_CAPACITY)?;
+                let page = drive.geometry().page_bytes;
+                let required = bytes.next_multiple_of(page.into());
+                let required = u64::try_from(required).unwrap_or(u64::MAX);
+                let pages = required / page;
                 let request = NamespaceRequest { pages, lba_bytes, handles, everyone: false };
-                let nsid = drive.create_namespace(request)?;
-                controller.log_created_namespace(nsid);
+                let created = drive.create_namespace(request);
+                let nsid = created.map_err(|status| {
+                    let short = status == Status::INSUFFICIENT_CAPACITY;
+                    Failure { specific: if short { required } else { 0 }, ..status.into() }
+                })?;
+                controller.log_changed_namespace(controller.namespace_event(0, nsid));
                 Ok(Reply::dw0(nsid))
             }
             NamespaceManagement::Delete { nsid } => delete(controller, nsid),
@@ -44,18 +49,22 @@ impl AdminCommand<'_> for NamespaceManagement {
 fn parse_create(sqe: &Sqe, data: &[u8]) -> Result<NamespaceManagement, Failure> {
     // Only the NVM command set. The dword is that of Identify.
     if IdentifyCdw11::of(sqe).csi() != 0 {
-        return Err(IdentifyCdw11::new().with_csi(1).location().into());
+        return Err(Status::COMMAND_SET_NOT_SUPPORTED.into());
     }
     let (create, _) =
         NamespaceCreate::ref_from_prefix(data).map_err(|_| Status::INVALID_SGL_LENGTH)?;
-    let format = usize::from(create.flbas & 0x0f | create.flbas >> 1 & 0x30);
+    // The upper bits of the format and the place of metadata mean nothing where there are 16 formats at most, without it.
+    let format = usize::from(create.flbas & 0x0f);
     let lbads = *LBA_FORMATS.get(format).ok_or(Status::INVALID_FORMAT)?;
-    if create.dps != 0 || create.flbas & 0x10 != 0 {
+    if create.dps != 0 {
         return Err(Status::INVALID_FORMAT.into());
     }
     if create.nsze != create.ncap {
-        // No thin provisioning.
-        return Err(Status::INVALID_FIELD.into());
+        return Err(Status::THIN_PROVISIONING_NOT_SUPPORTED.into());
+    }
+    // Identify Controller says that hosts cannot choose the ANA group.
+    if create.anagrpid.get() != 0 {
+        return Err(Status::ANA_GROUP_INVALID.into());
     }
     if ![0, ENDURANCE_GROUP].contains(&create.endgid.get()) || create.nvmsetid.get() != 0 {
         return Err(Status::INVALID_FIELD.into());
@@ -77,6 +86,6 @@ fn delete(controller: &Controller, nsid: u32) -> Result<Reply, Failure> {
             namespace.check_reservation(&controller.hostid, Reserved::Write)?;
         }
     }
-    let rest = Removals::begin(controller, Purpose::Delete, nsids)?;
+    let rest = Removals::begin(controller, Purpose::Delete { nsid }, nsids)?;
     Ok(Reply { rest: Some(rest), ..Default::default() })
 }

@@ -30,7 +30,6 @@ impl<'a> AdminCommand<'a> for SetFeatures<'a> {
         if info.scope == Scope::Namespace {
             controller.check_path(self.nsid)?;
         }
-        // Enabling FDP is kept with the drive, saved or not.
         if self.set.save && !info.saveable {
             return Err(Status::FEATURE_NOT_SAVEABLE.into());
         }

@@ -87,11 +87,12 @@ pub(super) const HOST_BEHAVIOR: Feature = Feature {
     },
     set: |c, set| {
         let read = HostBehavior::read_from_prefix(set.data);
-        let (behavior, _) = read.map_err(|_| Status::INVALID_SGL_LENGTH)?;
-        // Copy Descriptor Formats that no Copy may use.
-        if behavior.cdfe.get() & !HostBehavior::COPY_FORMATS != 0 {
+        let (mut behavior, _) = read.map_err(|_| Status::INVALID_SGL_LENGTH)?;
+        if behavior.acre > 1 {
             return Err(Status::INVALID_FIELD.into());
         }
+        // Bits of formats that there are not have no effect.
+        behavior.cdfe = (behavior.cdfe.get() & HostBehavior::COPY_FORMATS).into();
         c.state().host_behavior = behavior;
         Ok(Reply::default())
     },

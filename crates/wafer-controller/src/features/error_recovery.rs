@@ -3,7 +3,7 @@
 
 use std::sync::atomic::Ordering;
 
-use wafer_nvme::{ErrorRecovery, Fid};
+use wafer_nvme::{ErrorRecovery, Fid, Status};
 
 use super::{Controller, Feature, Get, Reply};
 use crate::nsid::BROADCAST;
@@ -11,7 +11,8 @@ use crate::nsid::BROADCAST;
 pub(super) const ERROR_RECOVERY: Feature = Feature {
     fid: Fid::ERROR_RECOVERY,
     get: |controller, Get { sqe, default, .. }| {
-        let current = controller.error_recovery(sqe.nsid.get());
+        let namespace = controller.active(sqe.nsid.get())?.ok_or(Status::INVALID_FIELD)?;
+        let current = controller.error_recovery(namespace.nsid);
         Ok(Reply::dw0(if *default { 0 } else { current.into_bits() }))
     },
     set: |controller, set| {

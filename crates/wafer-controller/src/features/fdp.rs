@@ -1,10 +1,11 @@
-//! Flexible Data Placement: the feature, and which events are enabled.
+//! Flexible Data Placement: the feature, and which events are enabled. The drive keeps both: what is current is saved.
 
 use wafer_drive::ENDURANCE_GROUP;
 use wafer_interface::RuhId;
 use wafer_nvme::zerocopy::IntoBytes as _;
 use wafer_nvme::{
-    FdpEventDescriptor, FdpEventsCdw11, FdpEventsCdw12, FdpFeature, FeatureGroup, Fid, Sqe, Status,
+    FdpEventDescriptor, FdpEventsCdw11, FdpEventsCdw12, FdpFeature, FeatureGroup, Fid,
+    SetFeaturesCdw10, Sqe, Status,
 };
 
 use super::{Controller, Failure, Feature, Get, Reply, Set};
@@ -23,14 +24,16 @@ fn check_group(sqe: &Sqe) -> Result<(), Failure> {
 
 fn get_fdp(controller: &Controller, get: &Get<'_>) -> Result<Reply, Failure> {
     check_group(get.sqe)?;
-    let drive = &controller.subsystem.drive;
-    let enabled = if get.default { drive.initial_config().fdp } else { drive.fdp_enabled() };
+    let enabled = !get.is_default() && controller.subsystem.drive.fdp_enabled();
     Ok(Reply::dw0(FdpFeature::new().with_fdpe(enabled).into_bits()))
 }
 
 fn set_fdp(controller: &Controller, set: &Set<'_>) -> Result<Reply, Failure> {
     check_group(set.sqe)?;
     controller.check_manage()?;
+    if !set.save {
+        return Err(SetFeaturesCdw10::new().with_sv(true).location().into());
+    }
     let wanted = FdpFeature::of(set.sqe);
     if wanted.fdpe() && wanted.fdpcidx() != 0 {
         return Err(FdpFeature::new().with_fdpcidx(1).location().into());
@@ -49,15 +52,18 @@ fn handle(controller: &Controller, sqe: &Sqe) -> Result<(RuhId, FdpEventsCdw11),
 }
 
 fn get_events(controller: &Controller, get: &Get<'_>) -> Result<Reply, Failure> {
-    let (handle, cdw11) = handle(controller, get.sqe)?;
-    let supported = controller.subsystem.drive.supported_events(handle);
-    let mut data = Vec::new();
-    for (event_type, enabled) in supported.iter().take(usize::from(cdw11.noet())) {
-        let descriptor =
-            FdpEventDescriptor { event_type: *event_type, attributes: u8::from(*enabled) };
-        data.extend_from_slice(descriptor.as_bytes());
-    }
-    Ok(Reply { dw0: supported.len() as u32, data, ..Default::default() })
+    let (handle, _) = handle(controller, get.sqe)?;
+    let drive = &controller.subsystem.drive;
+    let supported = drive.supported_events(handle);
+    let enabled = |now| if get.is_default() { drive.default_events() } else { now };
+    // As many as the host has room for.
+    let room = get.sqe.sgl.length.get() as usize / size_of::<FdpEventDescriptor>();
+    let told = supported.iter().take(room).map(|(event_type, now)| FdpEventDescriptor {
+        event_type: *event_type,
+        attributes: u8::from(enabled(*now)),
+    });
+    let told: Vec<_> = told.collect();
+    Ok(Reply { dw0: told.len() as u32, ..Reply::data(told.as_bytes()) })
 }
 
 fn set_events(controller: &Controller, set: &Set<'_>) -> Result<Reply, Failure> {

@@ -24,6 +24,13 @@ pub(super) struct Get<'a> {
     pub(super) saved: bool,
 }
 
+impl Get<'_> {
+    /// Returns whether the default of a feature is asked for whose current value is always saved.
+    fn is_default(&self) -> bool {
+        self.default && !self.saved
+    }
+}
+
 /// Set Features of one feature.
 pub(super) struct Set<'a> {
     pub(super) sqe: &'a Sqe,

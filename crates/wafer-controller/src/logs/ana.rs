@@ -12,10 +12,7 @@ const GROUPS_ONLY: u8 = 1;
 pub(super) const PAGE: Page = Page {
     lid: Lid::ANA,
     read: |controller, request| {
-        if !request.retain {
-            controller.state().events.ana.read();
-            controller.wake.notify_one();
-        }
+        controller.end_event(request, |events| &mut events.ana);
         let port = &controller.port;
         let namespaces = controller.visible(true);
         let mut count = 0u16;

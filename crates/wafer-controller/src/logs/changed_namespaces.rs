@@ -1,8 +1,10 @@
 //! Changed Attached Namespace List.
 
-use wafer_nvme::Lid;
+use wafer_nvme::zerocopy::IntoBytes as _;
+use wafer_nvme::{Lid, NamespaceList};
 
 use super::Page;
+use crate::nsid::BROADCAST;
 
 /// Entries of the list.
 const MOST: usize = 1024;
@@ -11,21 +13,18 @@ pub(super) const PAGE: Page = Page {
     lid: Lid::CHANGED_NAMESPACES,
     read: |controller, request| {
         let mut state = controller.state();
-        let mut page = vec![0; MOST * size_of::<u32>()];
-        if state.changed.len() > MOST {
+        let page = if state.changed.len() > MOST {
             // Too many to list.
-            page[..4].fill(0xff);
+            NamespaceList::of([BROADCAST])
         } else {
-            for (slot, nsid) in page.chunks_exact_mut(4).zip(&state.changed) {
-                slot.copy_from_slice(&nsid.to_le_bytes());
-            }
-        }
+            NamespaceList::of(state.changed.iter().copied())
+        };
         if !request.retain {
             state.changed.clear();
             state.events.namespaces.read();
             drop(state);
             controller.wake.notify_one();
         }
-        Ok(page)
+        Ok(page.as_bytes().to_vec())
     },
 };

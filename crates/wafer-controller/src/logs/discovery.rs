@@ -1,11 +1,10 @@
 //! Discovery.
 
 use wafer_nvme::zerocopy::IntoBytes as _;
-use wafer_nvme::{DISCOVERY_NQN, DiscoveryEntry, DiscoveryLog, Lid, Subtype, nqn_field};
+use wafer_nvme::{DISCOVERY_NQN, DiscoveryEntry, DiscoveryLog, Lid, Subtype, nqn_field, padded};
 
 use super::{Controller, Failure, Page, Request};
 use crate::Port;
-use crate::identify::padded;
 
 pub(super) const PAGE: Page = Page { lid: Lid::DISCOVERY, read };
 

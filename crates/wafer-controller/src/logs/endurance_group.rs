@@ -15,7 +15,6 @@ pub(super) const PAGE: Page = Page {
         let health = controller.subsystem.faults.health();
         let billions = |bytes: u64| u128::from(bytes.div_ceil(1_000_000_000)).into();
         let log = EnduranceGroupLog {
-            egfeat: 0x80,
             critical_warning: endurance_warning(controller.warnings()),
             available_spare: health.available_spare(drive.spare()),
             spare_threshold: SPARE_THRESHOLD,

@@ -11,11 +11,8 @@ pub(super) const PAGE: Page = Page {
     read: |controller, request| {
         // No number of an entry that a host has seen is used again after a restart.
         controller.subsystem.drive.counters();
-        let mut state = controller.state();
-        if !request.retain {
-            state.events.error.0.read();
-            controller.wake.notify_one();
-        }
+        controller.end_event(request, |events| &mut events.error.0);
+        let state = controller.state();
         let mut page: Vec<u8> = state.errors.iter().flat_map(|e| e.as_bytes().to_vec()).collect();
         page.resize(ERROR_ENTRIES * size_of::<ErrorEntry>(), 0);
         Ok(page)

@@ -9,9 +9,6 @@ use crate::nsid::LAST_NSID;
 
 pub(super) const PAGE: Page = Page { lid: Lid::FDP_CONFIGURATIONS, read };
 
-/// Placement identifiers of a namespace at most: 128 placement handles in each reclaim group.
-const MAX_HANDLES: u32 = 128;
-
 fn read(controller: &Controller, _: &Request) -> Result<Vec<u8>, Failure> {
     let config = controller.subsystem.drive.initial_config();
     let handles = usize::from(config.handles);
@@ -24,13 +21,12 @@ fn read(controller: &Controller, _: &Request) -> Result<Vec<u8>, Failure> {
         ..Default::default()
     };
     let rgif = groups.next_power_of_two().trailing_zeros() as u8;
-    let maxpids = MAX_HANDLES.saturating_mul(groups).min(0x1_0000);
     let configuration = FdpConfiguration {
         ds: (ds as u16).into(),
-        fdpa: Fdpa::new().with_rgif(rgif).with_valid(true).into_bits(),
+        fdpa: Fdpa::new().with_rgif(rgif).with_fdpvwc(true).with_valid(true).into_bits(),
         nrg: groups.into(),
         nruh: config.handles.into(),
-        maxpids_z: ((maxpids - 1) as u16).into(),
+        maxpids_z: ((groups * u32::from(config.handles) - 1) as u16).into(),
         nnss: LAST_NSID.into(),
         runs: runs.into(),
         ..Default::default()

@@ -1,6 +1,7 @@
 //! FDP Events.
 
 use wafer_drive::{EventClass, EventRecord};
+use wafer_interface::LBA_BYTES;
 use wafer_nvme::zerocopy::IntoBytes as _;
 use wafer_nvme::{
     FdpEventEntry, FdpEventFlags, FdpEventType, FdpEventsHeader, Lid, MediaReallocated, Timestamp,
@@ -13,18 +14,29 @@ pub(super) const PAGE: Page = Page { lid: Lid::FDP_EVENTS, read };
 fn read(controller: &Controller, request: &Request) -> Result<Vec<u8>, Failure> {
     controller.check_fdp()?;
     let class = if request.lsp & 1 == 1 { EventClass::Host } else { EventClass::Controller };
-    let events = controller.subsystem.drive.events(class);
+    let drive = &controller.subsystem.drive;
+    let events = drive.events(class);
+    let namespaces = drive.namespaces();
+    let page = drive.geometry().page_bytes;
+    let blocks = |event: &EventRecord| {
+        // Namespaces that share a handle have one format. Data of several handles may be of both: the shorter blocks count.
+        let moved = namespaces.iter().flatten().filter(|namespace| {
+            event.location.is_none_or(|(_, handle)| namespace.handles.contains(&handle))
+        });
+        let lba_bytes = moved.map(|namespace| namespace.lba_bytes()).min().unwrap_or(LBA_BYTES);
+        u64::from(event.pages) * page / lba_bytes
+    };
     let head = FdpEventsHeader { count: (events.len() as u32).into(), ..Default::default() };
-    let mut page = head.as_bytes().to_vec();
+    let mut data = head.as_bytes().to_vec();
     for event in &events {
-        page.extend_from_slice(entry(event).as_bytes());
+        data.extend_from_slice(entry(event, blocks(event)).as_bytes());
     }
     // The page has room for 63 events, whether there are so many or not.
-    page.resize(4096, 0);
-    Ok(page)
+    data.resize(4096, 0);
+    Ok(data)
 }
 
-fn entry(event: &EventRecord) -> FdpEventEntry {
+fn entry(event: &EventRecord, blocks: u64) -> FdpEventEntry {
     let flags = FdpEventFlags::new()
         .with_piv(event.placement.is_some())
         .with_nsidv(event.namespace.is_some())
@@ -40,9 +52,8 @@ fn entry(event: &EventRecord) -> FdpEventEntry {
         ..Default::default()
     };
     if FdpEventType(event.event_type) == FdpEventType::MEDIA_REALLOCATED {
-        // In logical blocks of 4 KiB: the pages moved may belong to namespaces of both formats.
-        let moved = u16::try_from(event.pages).unwrap_or(u16::MAX);
-        let specific = MediaReallocated { nlbam: moved.into(), ..Default::default() };
+        let nlbam = u16::try_from(blocks).unwrap_or(u16::MAX).into();
+        let specific = MediaReallocated { nlbam, ..Default::default() };
         entry.specific.copy_from_slice(specific.as_bytes());
     }
     entry

@@ -9,10 +9,7 @@ use super::Page;
 pub(super) const PAGE: Page = Page {
     lid: Lid::FIRMWARE,
     read: |controller, request| {
-        if !request.retain {
-            controller.state().events.firmware.read();
-            controller.wake.notify_one();
-        }
+        controller.end_event(request, |events| &mut events.firmware);
         let slots = controller.subsystem.drive.firmware();
         let active = ActiveFirmware::new().with_active(slots.active());
         let active = active.with_next(slots.next().unwrap_or(0));

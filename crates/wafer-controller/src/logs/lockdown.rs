@@ -6,10 +6,9 @@ use wafer_nvme::{GetLogCdw10, Lid, LockdownContents, LockdownLog, LockdownScope}
 use super::Page;
 use crate::lockdown::supported;
 
-/// Contents: what can be prohibited, what is, and what is out of band.
+/// Contents: what can be prohibited, and what is. There is no management endpoint, so nothing is out of band.
 const SUPPORTED: u8 = 0;
 const PROHIBITED: u8 = 1;
-const OUT_OF_BAND: u8 = 2;
 
 pub(super) const PAGE: Page = Page {
     lid: Lid::LOCKDOWN,
@@ -19,7 +18,6 @@ pub(super) const PAGE: Page = Page {
         let identifiers = match asked.contents() {
             SUPPORTED => supported(scope),
             PROHIBITED => controller.subsystem.lockdown.prohibited(scope),
-            OUT_OF_BAND => supported(scope).map(|_| Vec::new()),
             _ => None,
         };
         let identifiers = identifiers.ok_or(GetLogCdw10::new().with_lsp(1).location())?;

@@ -28,8 +28,10 @@ mod supported;
 mod telemetry;
 
 use wafer_drive::ENDURANCE_GROUP;
-use wafer_nvme::{GetLogCdw11, Lid, Scope, Status};
+use wafer_nvme::{GetLogCdw11, Lid, Scope, Status, location};
 
+use super::async_event::{Events, Notice};
+use super::nsid::BROADCAST;
 use super::{Controller, Failure, Kind};
 
 /// What a host asks of a log page.
@@ -84,11 +86,27 @@ pub(super) const PAGES: &[Page] = &[
     handles::PAGE,
 ];
 
+/// Pages of the controller or the subsystem that may be read with the NSID of a namespace, beside those of vendors: SMART
+/// decides itself, and xNVMe reads the sanitize status so.
+const TAKE_NSID: [Lid; 2] = [Lid::SMART, Lid::SANITIZE_STATUS];
+/// First page of vendors.
+const VENDOR: Lid = Lid(0xc0);
+
 impl Page {
     /// Returns whether controllers of this kind have the page.
     pub(super) fn is_of(&self, kind: Kind) -> bool {
         let discovery = self.lid.info().is_some_and(|row| row.discovery);
         self.lid == Lid::SUPPORTED || discovery == (kind == Kind::Discovery)
+    }
+}
+
+impl Controller {
+    /// Lets the event of a log page be sent again, unless the host that reads the page retains it.
+    fn end_event(&self, request: &Request, event: impl FnOnce(&mut Events) -> &mut Notice) {
+        if !request.retain {
+            event(&mut self.state().events).read();
+            self.wake.notify_one();
+        }
     }
 }
 
@@ -99,9 +117,16 @@ impl Page {
 pub(super) fn read(controller: &Controller, request: &Request) -> Result<Vec<u8>, Failure> {
     let mut pages = PAGES.iter().filter(|page| page.is_of(controller.kind));
     let page = pages.find(|page| page.lid == request.lid).ok_or(Status::INVALID_LOG_PAGE)?;
-    let of_group = page.lid.info().is_some_and(|row| row.scope == Scope::EnduranceGroup);
-    if of_group && request.lsi != ENDURANCE_GROUP {
-        return Err(GetLogCdw11::new().with_lsi(1).location().into());
+    let scope = page.lid.info().map(|row| row.scope);
+    if scope == Some(Scope::EnduranceGroup) {
+        if request.lsi != ENDURANCE_GROUP {
+            return Err(GetLogCdw11::new().with_lsi(1).location().into());
+        }
+    } else if ![0, BROADCAST].contains(&request.nsid)
+        && page.lid < VENDOR
+        && !TAKE_NSID.contains(&page.lid)
+    {
+        return Err(location!(nsid).into());
     }
     (page.read)(controller, request)
 }

@@ -5,11 +5,11 @@ use std::mem::offset_of;
 use wafer_drive::{NO_CONTROLLER, PersistentEvent};
 use wafer_nvme::zerocopy::IntoBytes as _;
 use wafer_nvme::{
-    Lid, PersistentEventHead, PersistentEventLog, PersistentEventType, Status, nqn_field,
+    Lid, PersistentEventHead, PersistentEventLog, PersistentEventType, Status, nqn_field, padded,
 };
 
 use super::{Controller, Failure, Page, Request};
-use crate::identify::{VENDOR, padded};
+use crate::identify::VENDOR;
 use crate::persistent::stamp;
 
 /// Actions, in the Log Specific Parameter.
@@ -20,11 +20,8 @@ const RELEASE: u8 = 2;
 /// Revision of the log page in Base 2.1.
 const REVISION: u8 = 3;
 const HEADER: usize = size_of::<PersistentEventLog>();
-/// Bytes of the header and of the head of an event up to the field with their length.
+/// Bytes of the header up to the field with their length.
 const BEFORE_LHL: usize = 20;
-const BEFORE_EHL: usize = 3;
-/// Type of the port in the head of an event: none.
-const NO_PORT: u8 = 3;
 /// Reporting Context Information: a context existed before the command, established through a port of the subsystem.
 const CONTEXT_EXISTS: u32 = 1 << 18 | 1 << 16;
 
@@ -70,7 +67,7 @@ fn page(controller: &Controller) -> Vec<u8> {
     for event in &events {
         push(&mut bytes, event);
     }
-    let mut header = PersistentEventLog {
+    let header = PersistentEventLog {
         lid: Lid::PERSISTENT_EVENT.0,
         tnev: (events.len() as u32).into(),
         tll: (bytes.len() as u64).into(),
@@ -85,26 +82,17 @@ fn page(controller: &Controller) -> Vec<u8> {
         mn: padded(&subsystem.options.model),
         subnqn: nqn_field(&subsystem.options.nqn),
         generation: generation.into(),
+        supported: PersistentEventLog::all_supported(),
         ..Default::default()
     };
-    for kind in PersistentEventType::KNOWN {
-        header.supported[usize::from(kind.0 / 8)] |= 1 << (kind.0 % 8);
-    }
     bytes[..HEADER].copy_from_slice(header.as_bytes());
     bytes
 }
 
 fn push(bytes: &mut Vec<u8>, event: &PersistentEvent) {
-    let head = PersistentEventHead {
-        event_type: event.kind,
-        revision: 1,
-        ehl: (size_of::<PersistentEventHead>() - BEFORE_EHL) as u8,
-        ehai: if event.controller == NO_CONTROLLER { NO_PORT } else { 0 },
-        cntlid: event.controller.into(),
-        timestamp: stamp(event.timestamp).into(),
-        el: (event.data.len() as u16).into(),
-        ..Default::default()
-    };
+    let (kind, data) = (PersistentEventType(event.kind), event.data.len() as u16);
+    let cntlid = (event.controller != NO_CONTROLLER).then_some(event.controller);
+    let head = PersistentEventHead::new(kind, cntlid, stamp(event.timestamp), data);
     bytes.extend_from_slice(head.as_bytes());
     bytes.extend_from_slice(&event.data);
 }

@@ -12,10 +12,7 @@ const NOT_REPORTED: u32 = u32::MAX;
 pub(super) const PAGE: Page = Page {
     lid: Lid::SANITIZE_STATUS,
     read: |controller, request| {
-        if !request.retain {
-            controller.state().events.sanitize.read();
-            controller.wake.notify_one();
-        }
+        controller.end_event(request, |events| &mut events.sanitize);
         let now = controller.subsystem.drive.sanitize_status();
         let log = SanitizeLog {
             sprog: now.progress.into(),

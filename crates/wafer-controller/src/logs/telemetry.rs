@@ -16,10 +16,7 @@ pub(super) const CONTROLLER: Page = Page {
     lid: Lid::TELEMETRY_CONTROLLER,
     read: |controller, request| {
         let page = controller.subsystem.controller_telemetry(request.retain);
-        if !request.retain {
-            controller.state().events.telemetry.read();
-            controller.wake.notify_one();
-        }
+        controller.end_event(request, |events| &mut events.telemetry);
         Ok(page)
     },
 };

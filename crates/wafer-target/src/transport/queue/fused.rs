@@ -164,8 +164,9 @@ impl Queue {
             return self.execute_fused(pair, out);
         }
         if !self.fused.has_room() {
+            // Not Command Interrupted, which a host has to enable. It may retry this, too.
             for half in pair {
-                self.complete(&half.sqe, Err(Status::COMMAND_INTERRUPTED.into()), out);
+                self.complete(&half.sqe, Err(Status::INTERNAL_ERROR.into()), out);
             }
             return;
         }
