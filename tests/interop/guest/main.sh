@@ -167,7 +167,7 @@ check nvme fdp feature "/dev/$CTRL" -e 1 -c 0
 check nvme create-ns "/dev/$CTRL" -s 65536 -c 65536 -f 1 -n 3 -p 0,1,2
 check nvme create-ns "/dev/$CTRL" -s 49152 -c 49152 -f 1 -n 2 -p 1,0
 check nvme create-ns "/dev/$CTRL" -s 131072 -c 131072 -f 0
-refused "Insufficient Capacity" nvme create-ns "/dev/$CTRL" -s 0x10000000 -c 0x10000000 -f 1
+refused "Insufficient Capacity" nvme create-ns "/dev/$CTRL" -s 0x10000000 -c 0x10000000 -f 0
 cntlid=$(nvme id-ctrl "/dev/$CTRL" | sed -nE 's/^cntlid *: *//p')
 for n in 1 2 3; do check nvme attach-ns "/dev/$CTRL" -n $n -c "$cntlid"; done
 refused "Already Attached" nvme attach-ns "/dev/$CTRL" -n 1 -c "$cntlid"
