@@ -153,7 +153,7 @@ impl Controller {
         // Whole pages are what the device writes and deallocates without cost.
         let granularity_z = (page / namespace.lba_bytes()).max(1) as u16 - 1;
         let lbads = namespace.lba_shift as u8;
-        // How much is used of a namespace that cannot be reached is not told (Base 2.1, 8.1.1).
+        // A namespace that the path does not reach reports no usage (Base 2.1, 8.1.1).
         let state = self.port.state(namespace.ana_group());
         let reached = ![AnaState::INACCESSIBLE, AnaState::PERSISTENT_LOSS].contains(&state);
         let capacity = if reached { namespace.bytes } else { 0 };

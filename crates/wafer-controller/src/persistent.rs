@@ -172,7 +172,7 @@ impl Controller {
         self.log(PersistentEventType::FORMAT_COMPLETION, event.as_bytes());
     }
 
-    /// Returns the event of a namespace that is created or deleted: `select` of the command. Of all it has nothing but that.
+    /// Returns the event of a command that creates or deletes a namespace, with its Select; one for all has no other field.
     pub(super) fn namespace_event(&self, select: u32, nsid: u32) -> ChangeNamespaceEvent {
         let namespace = self.subsystem.drive.namespace(nsid);
         let id = namespace.map(|found| self.identify_namespace(&found)).unwrap_or_default();

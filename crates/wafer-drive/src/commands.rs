@@ -114,8 +114,7 @@ impl Drive {
         self.apply_locked(&mut inner, host, &[update], Transferred::default())
     }
 
-    /// Logs a command whose namespace does not define the placement identifier, and which does not reach the device with
-    /// it: the device cannot tell.
+    /// Logs a placement identifier that its namespace does not define, of a command whose identifier the device does not see.
     pub fn invalid_placement(&self, namespace: &Namespace, pid: Placement) {
         let inner = &mut *self.lock();
         let (timestamp, geometry) = (inner.timestamp(), inner.device.geometry());

@@ -228,7 +228,7 @@ layout! {
 }
 
 impl NamespaceDescriptors {
-    /// Lists what hosts tell a namespace by.
+    /// Lists the identifiers of a namespace.
     pub fn new(nguid: [u8; 16], uuid: [u8; 16]) -> Self {
         let head = |nidt: Nidt, nidl| NamespaceDescriptor { nidt: nidt.0, nidl, rsvd2: [0; 2] };
         NamespaceDescriptors {

@@ -21,7 +21,7 @@ pub(super) fn share(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Returns the parser of a folder that is there.
+/// Returns the parser of an existing folder.
 pub(super) fn folder() -> impl TypedValueParser<Value = PathBuf> {
     let folder = |path: PathBuf| Some(path).filter(|path| path.is_dir()).ok_or("is no folder");
     PathBufValueParser::new().try_map(folder)

@@ -91,7 +91,7 @@ pub(super) const HOST_BEHAVIOR: Feature = Feature {
         if behavior.acre > 1 {
             return Err(Status::INVALID_FIELD.into());
         }
-        // Bits of formats that there are not have no effect.
+        // Bits of unsupported formats are ignored.
         behavior.cdfe = (behavior.cdfe.get() & HostBehavior::COPY_FORMATS).into();
         c.state().host_behavior = behavior;
         Ok(Reply::default())

@@ -124,7 +124,7 @@ impl State {
         if self.spec.time_based && *last >= self.spec.size {
             *last = 0;
         }
-        // A run of a random job has no room for half a command.
+        // In a random job, a sequential run needs room for a whole command.
         let needed = if self.spec.order == Order::Random { self.sizes[direction].min } else { 1 };
         if *last + needed > self.spec.size {
             return None;

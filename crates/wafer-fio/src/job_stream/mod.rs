@@ -77,8 +77,7 @@ impl JobStream {
             + self.state.addresses.iter().map(Addresses::memory_bytes).sum::<u64>()
     }
 
-    /// Returns whether the job ends with what was generated because it has reached its bytes or commands, in one pass. One
-    /// that needs several ends when there is no other, as fio has it.
+    /// Returns whether the job has generated all its bytes or commands, in one pass.
     pub fn ends_at_limit(&self) -> bool {
         self.state.limits.reached_in_a_pass()
     }

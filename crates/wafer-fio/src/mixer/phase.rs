@@ -31,7 +31,7 @@ struct Runner {
     clock: Clock,
     /// No command is issued at or after this.
     deadline: Time,
-    /// Others end with it, so that it matters when its time is up.
+    /// Whether others end with it, so that the end of its time matters.
     ends_others: bool,
     /// Entry of the pace.
     entry: Option<usize>,
@@ -44,8 +44,7 @@ struct Runner {
 pub(crate) struct Phase {
     runners: Vec<Runner>,
     flows: Flows,
-    /// Issue time of each runner's next command, [`ENDED`] when there is none. Before that, of one that others wait for,
-    /// when its time is up.
+    /// Issue time of each runner's next command; of one that others wait for, last the end of its time; then [`ENDED`].
     times: Vec<Time>,
     /// Byte of the run at which shares change.
     boundary: u64,
