@@ -3,7 +3,7 @@
 use wafer_nvme::zerocopy::{FromBytes as _, IntoBytes as _};
 use wafer_nvme::*;
 
-use crate::host::HostOptions;
+use crate::options::HostOptions;
 
 /// Makes submission queue entries of the admin queue, and those that connect a queue.
 #[derive(Clone, Copy, Debug)]

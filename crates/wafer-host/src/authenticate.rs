@@ -2,38 +2,16 @@
 
 use rand::rngs::OsRng;
 use rand::{RngCore as _, TryRngCore as _};
-use wafer_auth::{Group, Hash, Secret};
 use wafer_nvme::FabricsType;
 use wafer_nvme::auth::Explanation;
 
 use crate::admin::Admin;
-use crate::host::HostOptions;
+use crate::options::{Credentials, HostOptions};
 use crate::protocol::HostError;
 use crate::queue::Queue;
 
 /// Longest message, bytes.
 const MOST: usize = 4096;
-
-/// How a host authenticates.
-#[derive(Clone, Debug)]
-pub struct Credentials {
-    /// The secret of the host.
-    pub secret: Secret,
-    /// The secret with which the controller has to authenticate.
-    pub controller_secret: Option<Secret>,
-    /// Hash functions that it offers, the preferred one first.
-    pub hashes: Vec<Hash>,
-    /// Groups that it offers, the preferred one first.
-    pub groups: Vec<Group>,
-}
-
-impl Credentials {
-    /// Returns those of a host that offers everything.
-    pub fn new(secret: Secret, controller_secret: Option<Secret>) -> Self {
-        let (hashes, groups) = (Hash::ALL.to_vec(), Group::ALL.to_vec());
-        Credentials { secret, controller_secret, hashes, groups }
-    }
-}
 
 /// Authenticates the host on a queue.
 ///

@@ -6,44 +6,10 @@ use wafer_nvme::zerocopy::FromBytes;
 use wafer_nvme::*;
 
 use crate::admin::Admin;
-use crate::authenticate::{Credentials, authenticate};
+use crate::authenticate::authenticate;
+use crate::options::{Credentials, HostOptions};
 use crate::protocol::{Completion, HostError, QueueOptions};
 use crate::queue::Queue;
-
-/// Identity and parameters of a host.
-#[derive(Clone, Debug)]
-pub struct HostOptions {
-    /// NQN of the subsystem.
-    pub subnqn: String,
-    /// NQN of the host.
-    pub hostnqn: String,
-    /// Host identifier.
-    pub hostid: [u8; 16],
-    /// Keep alive timeout, milliseconds; 0 is none.
-    pub kato: u32,
-    /// How it authenticates, where the controller asks for that.
-    pub credentials: Option<Credentials>,
-    /// Parameters of all queues.
-    pub queue: QueueOptions,
-}
-
-impl HostOptions {
-    /// Returns the options of the host `name` for a subsystem.
-    pub fn new(subnqn: &str, name: &str) -> Self {
-        let mut hostid = [0; 16];
-        for (slot, byte) in hostid.iter_mut().zip(name.bytes()) {
-            *slot = byte;
-        }
-        HostOptions {
-            subnqn: subnqn.to_owned(),
-            hostnqn: format!("nqn.2026-11.io.wafer:{name}"),
-            hostid,
-            kato: 0,
-            credentials: None,
-            queue: QueueOptions::default(),
-        }
-    }
-}
 
 /// A host that is connected to a controller.
 pub struct Host {

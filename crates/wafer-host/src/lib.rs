@@ -26,14 +26,15 @@ mod authenticate;
 mod command;
 mod host;
 mod load;
+mod options;
 mod protocol;
 mod queue;
 mod stamps;
 
 pub use admin::Admin;
-pub use authenticate::Credentials;
 pub use command::{Io, copy_ranges};
-pub use host::{Host, HostOptions};
+pub use host::Host;
 pub use load::{Load, LoadResult, Pattern};
+pub use options::{Credentials, HostOptions};
 pub use protocol::{Completion, HostError, Protocol, QueueOptions};
 pub use queue::Queue;

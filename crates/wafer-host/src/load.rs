@@ -9,7 +9,8 @@ use rand_xoshiro::rand_core::{RngCore as _, SeedableRng as _};
 use serde::Serialize;
 
 use crate::command::Io;
-use crate::host::{Host, HostOptions};
+use crate::host::Host;
+use crate::options::HostOptions;
 use crate::protocol::HostError;
 use crate::queue::Queue;
 use crate::stamps::{Stamps, Verified};

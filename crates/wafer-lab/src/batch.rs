@@ -6,9 +6,8 @@ use rayon::prelude::*;
 use wafer_record::host::available_memory;
 use wafer_record::{Record, Snapshot};
 
-use crate::control::{Control, Progress};
+use crate::control::{Control, Progress, SteadyStates};
 use crate::run::run;
-use crate::steady::SteadyStates;
 use wafer_experiment::Checked;
 use wafer_experiment::LabError;
 

@@ -1,10 +1,10 @@
-//! Progress and cancellation of a run.
+//! Progress and cancellation of a run, and what it gets from its caller.
 
+use std::io::{self, Read, Write};
 use std::sync::atomic::AtomicBool;
 
+use serde_json::Value;
 use wafer_record::Snapshot;
-
-use crate::steady::SteadyStates;
 
 /// The stage of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,4 +45,16 @@ impl Control<'_> {
         static NEVER: AtomicBool = AtomicBool::new(false);
         Control { cancel: &NEVER, progress: &|_| {}, watch: None, steady: None }
     }
+}
+
+/// A place that keeps drives in steady state, so that the next run with the same key begins at once.
+pub trait SteadyStates: Sync {
+    /// Returns what [`Self::keep`] wrote for this key; none if there is nothing.
+    fn find(&self, key: &Value) -> Option<Box<dyn Read>>;
+
+    /// Keeps what `write` writes. A failure leaves nothing behind, and is told to the user: the run goes on.
+    fn keep(&self, key: &Value, write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>);
+
+    /// Removes what a key has, because it cannot be read.
+    fn remove(&self, key: &Value);
 }

@@ -34,11 +34,10 @@ mod time;
 
 #[cfg(not(target_arch = "wasm32"))]
 pub use batch::Batch;
-pub use control::{Control, Progress, Stage};
+pub use control::{Control, Progress, Stage, SteadyStates};
 pub use precondition::PreconditionStream;
 pub use remarks::{early_end, warnings};
 pub use run::{Steps, run, run_with_policy};
-pub use steady::SteadyStates;
 pub use wafer_experiment::{
     Checked, Checks, CommandsSource, Comparison, ComparisonRow, DEFAULT_SAMPLES, Experiment,
     FioSource, GIT, LabError, ModelInfo, NOT_SIMULATED, Options, Reference, SAMPLES, Source,

@@ -1,11 +1,12 @@
 //! Drives in steady state: how a run continues from one that was kept. `run/underway.rs` makes them.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 
 use serde_json::{Value, json};
 use wafer_device::Device;
 use wafer_record::record::{SteadyRecord, WorkloadRecord};
 
+use crate::control::SteadyStates;
 use crate::drive::{Drive, Watch};
 use wafer_experiment::Experiment;
 
@@ -13,18 +14,6 @@ use wafer_experiment::Experiment;
 const WORTH_KEEPING: u64 = 1 << 30;
 /// Bytes of the device's state, without its map, that are believed.
 const MOST_STATE: u64 = 4 << 30;
-
-/// A place that keeps drives in steady state, so that the next run with the same key begins at once.
-pub trait SteadyStates: Sync {
-    /// Returns what [`Self::keep`] wrote for this key; none if there is nothing.
-    fn find(&self, key: &Value) -> Option<Box<dyn Read>>;
-
-    /// Keeps what `write` writes. A failure leaves nothing behind, and is told to the user: the run goes on.
-    fn keep(&self, key: &Value, write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>);
-
-    /// Removes what a key has, because it cannot be read.
-    fn remove(&self, key: &Value);
-}
 
 /// Returns the key of the steady state of an experiment; none if it is not kept.
 ///

@@ -20,6 +20,7 @@
 //! Combinations of causes: removing two may bring more or less than the sum.
 
 mod causes;
+mod error;
 mod judge;
 mod rebuild;
 mod streams;
@@ -31,20 +32,10 @@ use wafer_lab::{Experiment, LabError};
 use wafer_record::{Record, Volume};
 
 use crate::causes::{Case, Counterfactual};
+pub use crate::error::WhyError;
 
 /// Logical capacities that a rerun writes at most.
 const MOST_CAPACITIES: f64 = 10.0;
-
-/// Why no causes can be found.
-#[derive(Debug, thiserror::Error)]
-pub enum WhyError {
-    /// The record is not of a run that can be repeated.
-    #[error("{0}")]
-    NotRepeatable(String),
-    /// The experiment of the record does not work any more.
-    #[error(transparent)]
-    Lab(#[from] LabError),
-}
 
 /// A cause, with what removing it brings.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]

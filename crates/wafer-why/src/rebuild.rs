@@ -9,7 +9,7 @@ use wafer_lab::{Experiment, FioSource, LabError, Options, Workload};
 use wafer_record::record::WorkloadRecord;
 use wafer_record::{Record, Volume};
 
-use crate::WhyError;
+use crate::error::WhyError;
 
 /// Returns the experiment that a record is of, without a clock.
 pub(crate) fn experiment(record: &Record) -> Result<Experiment, WhyError> {

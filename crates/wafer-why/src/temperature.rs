@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use wafer_interface::{Batch, Command, LBA_BYTES, Op, Placement, StreamState};
 use wafer_lab::Experiment;
 
-use crate::WhyError;
+use crate::error::WhyError;
 
 /// Bytes of a part of the drive that has one temperature.
 const PART: u64 = 64 << 10;

@@ -14,10 +14,10 @@ use wafer_record::{
 use super::pump::{BATCH, Pump};
 use crate::assemble;
 use crate::clock::{Instant, SystemTime};
-use crate::control::{Control, Stage};
+use crate::control::{Control, Stage, SteadyStates};
 use crate::drive::{Drive, Watch, snapshot};
 use crate::precondition::PreconditionStream;
-use crate::steady::{self, SteadyStates};
+use crate::steady;
 use wafer_experiment::Experiment;
 use wafer_experiment::LabError;
 use wafer_experiment::Reference;

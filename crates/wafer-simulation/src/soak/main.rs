@@ -2,6 +2,7 @@
 //!
 //! `scripts/soak` makes the file system, which it fills up, and builds the library that makes file operations fail.
 
+mod events;
 mod faults;
 mod host;
 mod operator;

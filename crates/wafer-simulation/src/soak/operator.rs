@@ -1,6 +1,5 @@
 //! The operator: manages namespaces, reads counters, and breaks things every few seconds.
 
-use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::net::TcpStream;
 use std::sync::atomic::Ordering;
@@ -15,6 +14,7 @@ use wafer_simulation::model::{Found, SECTOR};
 use wafer_simulation::plan::Dice;
 use wafer_simulation::work::{Creation, delete, read_counters, reported};
 
+use crate::events::{EVENTS, Event};
 use crate::faults::{Disk, Rates, limit_descriptors};
 use crate::host::{judge, options, verify};
 use crate::report::{Life, Report};
@@ -28,45 +28,6 @@ const NAMESPACES: usize = 6;
 const EIO: u32 = 5;
 const ENOSPC: u32 = 28;
 const EMFILE: u32 = 24;
-
-/// What the operator does to the server, with how often.
-const EVENTS: [(Event, u64); 8] = [
-    (Event::Kill, 5),
-    (Event::KillAtStart, 2),
-    (Event::Restart, 3),
-    (Event::Errors, 6),
-    (Event::FullDisk, 4),
-    (Event::FewDescriptors, 3),
-    (Event::Drop, 6),
-    (Event::Idlers, 3),
-];
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Event {
-    Kill,
-    KillAtStart,
-    Restart,
-    Errors,
-    FullDisk,
-    FewDescriptors,
-    Drop,
-    Idlers,
-}
-
-impl Event {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Event::Kill => "kill -9",
-            Event::KillAtStart => "kill -9 while it starts",
-            Event::Restart => "SIGTERM and restart",
-            Event::Errors => "I/O errors and torn writes of the files",
-            Event::FullDisk => "full disk",
-            Event::FewDescriptors => "no more descriptors",
-            Event::Drop => "connection dropped",
-            Event::Idlers => "64 idle connections",
-        }
-    }
-}
 
 pub(crate) struct Operator<'a> {
     world: &'a World,
@@ -488,6 +449,3 @@ impl<'a> Operator<'a> {
         Ok(())
     }
 }
-
-/// Counts of events by their kind.
-pub(crate) type Events = BTreeMap<Event, u64>;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::atomic::Ordering;
 
-use crate::operator::Events;
+use crate::events::Events;
 use crate::world::World;
 
 /// Growth of resident memory in the last part of a soak that is not a leak: buffers that the allocator keeps.

@@ -8,7 +8,7 @@ use wafer_record::files::read_text;
 
 use super::measure::{Measure, Window};
 use super::metric::Metric;
-use super::study::{Class, Row};
+use super::row::{Class, Row};
 
 /// A table of published figures of runs with a clock: a line for each experiment, a column for each measure.
 ///

@@ -6,7 +6,7 @@
 //! All configurations are in the binary, so a study runs anywhere; traces are data, and a study whose
 //! trace is missing says so in its rows.
 //!
-//! - `study.rs`: the file and its checks. `plan.rs`: the runs that the chosen rows need.
+//! - `study.rs`: the file and its checks. `row.rs`: one figure. `plan.rs`: the runs that the chosen rows need.
 //! - `scale.rs`: the same experiment on a device with smaller reclaim units.
 //! - `grid.rs`: tables of published figures, of which each cell is a row.
 //! - `metric.rs`: from the records of one seed to a number. `measure.rs`: numbers of runs with a clock.
@@ -21,6 +21,7 @@ mod markdown;
 mod measure;
 mod metric;
 mod plan;
+mod row;
 mod scale;
 mod study;
 mod table;
@@ -30,8 +31,9 @@ pub use markdown::{COLUMNS, Column, cells};
 pub use measure::{Measure, Window};
 pub use metric::{Effect, Metric};
 pub use plan::{Choice, Plan, PlannedRun};
+pub use row::{Class, Row};
 pub use scale::Scale;
-pub use study::{Class, Row, Study, StudyExperiment, Sweep};
+pub use study::{Study, StudyExperiment, Sweep};
 pub use table::{
     ExperimentRecord, Outcomes, ReproducedRow, Reproduction, SCHEMA, Sensitivity, SensitivityPoint,
     StudyRecord, result_file, result_name, schema,

@@ -10,8 +10,9 @@ use wafer_lab::{Experiment, LabError, Options};
 use wafer_record::files::read_text;
 
 use super::metric::Metric;
+use super::row::Row;
 use super::scale::Scale;
-use super::study::{Row, Study, StudyExperiment, Sweep, starts_with};
+use super::study::{Study, StudyExperiment, Sweep, starts_with};
 
 /// Number of timeline samples: enough to resolve a quarter of the capacity in runs up to x25.
 const SAMPLES: usize = 500;

@@ -1,9 +1,7 @@
 //! The file of a study.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wafer_config::Layers;
 use wafer_lab::{LabError, Reference};
@@ -13,34 +11,7 @@ use wafer_record::files::{read_text, unreadable};
 use super::grid::TableFile;
 use super::measure::Measure;
 use super::metric::{Effect, Metric};
-
-/// What agreement with a published figure is worth.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Class {
-    /// The model predicts a figure it was not fitted to.
-    Identified,
-    /// A parameter was chosen with this figure in view; agreement shows only that the form is right.
-    Calibrated,
-    /// Parts of what was measured are not modelled; right in kind.
-    Sketch,
-    /// Recorded traffic of the same program at another size, replayed: nothing was fitted.
-    Captured,
-    /// The model does not give it; the reason says why, as far as known.
-    NotReproduced,
-}
-
-impl fmt::Display for Class {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Class::Identified => "identified",
-            Class::Calibrated => "calibrated",
-            Class::Sketch => "sketch",
-            Class::Captured => "captured",
-            Class::NotReproduced => "not reproduced",
-        })
-    }
-}
+use super::row::{Class, Row};
 
 /// A study: experiments and the published figures they are compared with.
 #[derive(Clone, Debug)]
@@ -165,25 +136,6 @@ struct RowFile {
     tolerance: f64,
     source: Option<String>,
     reason: Option<String>,
-}
-
-/// One published figure and the metric compared with it.
-#[derive(Clone, Debug)]
-pub struct Row {
-    /// Name within the study.
-    pub id: String,
-    /// How ours is computed from the records.
-    pub metric: Metric,
-    /// The published figure.
-    pub published: f64,
-    /// What agreement is worth.
-    pub class: Class,
-    /// Largest relative difference that counts as agreement.
-    pub tolerance: f64,
-    /// Figure, table or file of the source.
-    pub source: Option<String>,
-    /// Why it misses, if it does and the reason is known.
-    pub reason: Option<String>,
 }
 
 impl Study {

@@ -8,7 +8,8 @@ use wafer_record::Record;
 use wafer_record::statistics::mean;
 
 use super::plan::{Plan, sweep_metric};
-use super::study::{Class, Row, Study};
+use super::row::{Class, Row};
+use super::study::Study;
 
 /// Returns the JSON Schema of [`Reproduction`].
 pub fn schema() -> serde_json::Value {

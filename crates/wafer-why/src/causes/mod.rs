@@ -19,7 +19,7 @@ use wafer_lab::{Experiment, Workload};
 use wafer_record::Record;
 use wafer_record::record::{JobRecord, WorkloadRecord};
 
-use crate::WhyError;
+use crate::error::WhyError;
 use crate::rebuild;
 use crate::streams::{Change, Changed, Handles};
 use crate::temperature::Temperature;

@@ -1,0 +1,55 @@
+//! A row of a study: one published figure and the metric compared with it.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::metric::Metric;
+
+/// What agreement with a published figure is worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Class {
+    /// The model predicts a figure it was not fitted to.
+    Identified,
+    /// A parameter was chosen with this figure in view; agreement shows only that the form is right.
+    Calibrated,
+    /// Parts of what was measured are not modelled; right in kind.
+    Sketch,
+    /// Recorded traffic of the same program at another size, replayed: nothing was fitted.
+    Captured,
+    /// The model does not give it; the reason says why, as far as known.
+    NotReproduced,
+}
+
+impl fmt::Display for Class {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Class::Identified => "identified",
+            Class::Calibrated => "calibrated",
+            Class::Sketch => "sketch",
+            Class::Captured => "captured",
+            Class::NotReproduced => "not reproduced",
+        })
+    }
+}
+
+/// One published figure and the metric compared with it.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// Name within the study.
+    pub id: String,
+    /// How ours is computed from the records.
+    pub metric: Metric,
+    /// The published figure.
+    pub published: f64,
+    /// What agreement is worth.
+    pub class: Class,
+    /// Largest relative difference that counts as agreement.
+    pub tolerance: f64,
+    /// Figure, table or file of the source.
+    pub source: Option<String>,
+    /// Why it misses, if it does and the reason is known.
+    pub reason: Option<String>,
+}
