@@ -142,7 +142,13 @@ class DeviceKeys(TypedDict, total=False):
     """Number of NAND dies. A reclaim unit is striped over all of them, or over those of its reclaim group.
     """
     timing_planes: int
-    """Planes that a die programs, reads and erases together."""
+    """Planes that a die programs and erases together. It also reads them together, or with
+    ``independent_planes`` each by itself.
+    """
+    timing_independent_planes: bool
+    """Whether the planes of a die read different pages for hosts at the same time, as much flash does
+    (asynchronous or independent plane reads, ONFI 5.1). A read takes the first free plane.
+    """
     timing_plane_page: str | int
     """Page of one plane."""
     timing_cell_bits: int
@@ -276,6 +282,7 @@ DOTTED: dict[str, str] = {
     "service_bandwidth": "service.bandwidth",
     "timing_dies": "timing.dies",
     "timing_planes": "timing.planes",
+    "timing_independent_planes": "timing.independent_planes",
     "timing_plane_page": "timing.plane_page",
     "timing_cell_bits": "timing.cell_bits",
     "timing_read_us": "timing.read_us",

@@ -13,9 +13,14 @@ use crate::bytes::Bytes;
 pub struct TimingConfig {
     /// Number of NAND dies. A reclaim unit is striped over all of them, or over those of its reclaim group.
     pub dies: u32,
-    /// Planes that a die programs, reads and erases together.
+    /// Planes that a die programs and erases together. It also reads them together, or with `independent_planes` each
+    /// by itself.
     #[serde(default = "two")]
     pub planes: u32,
+    /// Whether the planes of a die read different pages for hosts at the same time, as much flash does (asynchronous or
+    /// independent plane reads, ONFI 5.1). A read takes the first free plane.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub independent_planes: bool,
     /// Page of one plane.
     #[serde(default = "plane_page")]
     pub plane_page: Bytes,
@@ -196,6 +201,16 @@ impl TimingConfig {
     /// Returns the bytes of a one-shot program: the pages of all planes and bits.
     pub fn program_bytes(&self) -> u64 {
         u64::from(self.planes) * self.plane_page.0 * u64::from(self.cell_bits)
+    }
+
+    /// Returns how many pages a die reads for hosts at a time.
+    pub fn reading_planes(&self) -> u32 {
+        if self.independent_planes { self.planes } else { 1 }
+    }
+
+    /// Returns the bytes that one such read brings at most.
+    pub fn read_bytes(&self) -> u64 {
+        u64::from(self.planes / self.reading_planes()) * self.plane_page.0
     }
 
     /// Returns the bytes per second that all dies program together.

@@ -1,9 +1,9 @@
 //! One die: a queue of programs, erases and reads of garbage collection, and reads of hosts that go before
 //! them.
 //!
-//! A host read waits for the reads before it, and for the work under way up to the next point at which that
+//! A host read waits for a plane that is free, and for the work under way up to the next point at which that
 //! gives way. The work then continues where it was. Everything is arithmetic on a short queue: nothing happens
-//! between two calls.
+//! between two calls. Reads begin in the order in which they come, so none moves what an earlier one waits for.
 
 use std::collections::VecDeque;
 use std::ops::{AddAssign, SubAssign};
@@ -20,7 +20,8 @@ struct Queued {
     from: Time,
     /// How long it takes, with the reads that it gives way to.
     length: Time,
-    /// The end of the last of these.
+    /// When it last gave way, or is going to, and when the last of these reads ends.
+    gives_way: Time,
     resumed: Time,
     frees: Frees,
 }
@@ -88,13 +89,15 @@ pub(crate) struct DieRead {
     pub(crate) behind: Option<(Work, Time)>,
     /// Time of the cells.
     pub(crate) length: Time,
+    /// Part of it in which no earlier read keeps the die busy.
+    pub(crate) busy: Time,
     pub(crate) end: Time,
 }
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Die {
     queue: VecDeque<Queued>,
-    /// End of the last host read.
+    /// When no host read is left.
     reads_end: Time,
 }
 
@@ -102,7 +105,7 @@ impl Die {
     /// Queues work that may begin at `from`.
     pub(crate) fn push(&mut self, work: Work, from: Time, length: Time, frees: Frees) {
         let from = from.max(self.reads_end);
-        self.queue.push_back(Queued { work, from, length, resumed: 0, frees });
+        self.queue.push_back(Queued { work, from, length, gives_way: 0, resumed: 0, frees });
     }
 
     /// Removes work that has ended by `now` and returns the room in the write buffer that it frees.
@@ -154,18 +157,35 @@ impl Die {
         first.map(|queued| queued.frees.program)
     }
 
-    /// Reads for `length` from `now` on. `misses` is how many points to give way the work under way misses.
+    /// Reads for `length` from `now` on. `planes` has the ends of the last reads of each plane, and `misses` is how many
+    /// points to give way the work under way misses.
     pub(crate) fn read(
         &mut self,
         now: Time,
         length: Time,
+        planes: &mut [Time],
         slices: &Slices,
         misses: impl FnOnce() -> u64,
     ) -> DieRead {
-        let begin = now.max(self.reads_end);
-        let mut read =
-            DieRead { behind_reads: begin - now, behind: None, length, end: begin + length };
-        self.reads_end = read.end;
+        let plane = planes.iter_mut().min().expect("a die has planes");
+        let begin = now.max(*plane);
+        let (start, behind) = self.give_way(begin, length, slices, misses);
+        let end = start + length;
+        *plane = end;
+        let busy = end.saturating_sub(start.max(self.reads_end));
+        self.reads_end = self.reads_end.max(end);
+        DieRead { behind_reads: begin - now, behind, length, busy, end }
+    }
+
+    /// Lets the work of the die give way to a read of `length` that could begin at `begin`. Returns when it begins, and
+    /// what it waits for until then.
+    fn give_way(
+        &mut self,
+        begin: Time,
+        length: Time,
+        slices: &Slices,
+        misses: impl FnOnce() -> u64,
+    ) -> (Time, Option<(Work, Time)>) {
         let mut before = 0;
         let at = self.queue.iter_mut().position(|queued| {
             let start = queued.from.max(before);
@@ -176,18 +196,15 @@ impl Die {
             }
             is_next
         });
-        let Some(at) = at else { return read };
+        let Some(at) = at else { return (begin, None) };
         let queued = &mut self.queue[at];
         if queued.from >= begin {
-            queued.from = queued.from.max(read.end);
-            return read;
+            queued.from = queued.from.max(begin + length);
+            return (begin, None);
         }
         let (end, resumed) = (queued.end(), queued.from.max(queued.resumed));
-        // Work that gave way to the read before this one waits on.
         let suspended = begin <= resumed;
-        let wait = if suspended {
-            0
-        } else {
+        if begin > resumed.max(queued.gives_way) {
             let slice = match queued.work {
                 Work::HostProgram | Work::GcProgram | Work::MetadataProgram | Work::FoldProgram => {
                     slices.program
@@ -196,26 +213,28 @@ impl Die {
                 Work::BackgroundRead | Work::HostRead => 0,
             };
             let whole = end - begin;
-            match slice {
+            let wait = match slice {
                 0 => whole,
                 slice => {
                     // A read that comes at the very point does not wait.
                     let next = (slice - (begin - resumed) % slice) % slice;
                     whole.min(next.saturating_add(misses().saturating_mul(slice)))
                 }
-            }
-        };
-        let start = begin + wait;
-        read.end = start + length;
-        read.behind = Some((queued.work, wait)).filter(|_| wait > 0);
-        if start < end {
-            queued.length += length + if suspended { 0 } else { slices.resume };
-            queued.resumed = read.end;
-        } else if let Some(next) = self.queue.get_mut(at + 1) {
-            next.from = next.from.max(read.end);
+            };
+            queued.gives_way = begin + wait;
         }
-        self.reads_end = read.end;
-        read
+        // Work that gives way to the reads before this one does so to this one, too.
+        let start = begin.max(queued.gives_way);
+        let read_end = start + length;
+        if start < end {
+            let resume = if suspended { 0 } else { slices.resume };
+            queued.length += read_end.saturating_sub(start.max(queued.resumed)) + resume;
+            queued.resumed = queued.resumed.max(read_end);
+        } else if let Some(next) = self.queue.get_mut(at + 1) {
+            next.from = next.from.max(read_end);
+        }
+        let wait = start - begin;
+        (start, Some((self.queue[at].work, wait)).filter(|_| wait > 0))
     }
 }
 
@@ -226,7 +245,7 @@ mod tests {
     const SLICES: Slices = Slices { program: 100, erase: 0, resume: 5 };
 
     fn read(die: &mut Die, now: Time) -> (Time, Time) {
-        let read = die.read(now, 50, &SLICES, || 0);
+        let read = die.read(now, 50, &mut [die.reads_end], &SLICES, || 0);
         (read.behind.map_or(0, |(_, wait)| wait), read.end)
     }
 
@@ -270,7 +289,7 @@ mod tests {
     fn missed_points_wait_on_to_the_end_at_most() {
         let mut die = Die::default();
         die.push(Work::GcProgram, 0, 1000, Frees::default());
-        let read = die.read(950, 50, &SLICES, || 3);
+        let read = die.read(950, 50, &mut [0], &SLICES, || 3);
         assert_eq!((read.behind, read.end), (Some((Work::GcProgram, 50)), 1050));
     }
 }

@@ -8,6 +8,9 @@ use crate::work::{DieTimes, Work};
 #[derive(Debug)]
 pub(crate) struct Dies {
     dies: Vec<Die>,
+    /// For each die, and each of its planes that read by themselves, the end of the last read.
+    planes: Vec<Time>,
+    planes_per_die: usize,
     /// A time before which the first work of each die does not end. Reads delay it, so it is not always the time itself.
     ends: Earliest,
     /// Likewise for the first work that frees a part of the write buffer.
@@ -17,9 +20,16 @@ pub(crate) struct Dies {
 }
 
 impl Dies {
-    pub(crate) fn new(count: usize) -> Self {
-        let (ends, frees) = (Earliest::new(count), Earliest::new(count));
-        Dies { dies: vec![Die::default(); count], ends, frees, next_free: None }
+    /// Makes idle dies, each of which reads for hosts on so many planes at a time.
+    pub(crate) fn new(count: usize, planes_per_die: usize) -> Self {
+        Dies {
+            dies: vec![Die::default(); count],
+            planes: vec![0; count * planes_per_die],
+            planes_per_die,
+            ends: Earliest::new(count),
+            frees: Earliest::new(count),
+            next_free: None,
+        }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -60,7 +70,8 @@ impl Dies {
         misses: impl FnMut() -> u64,
     ) -> (Room, DieRead) {
         let freed = self.finish_die(die, now);
-        let read = self.dies[die].read(now, length, slices, misses);
+        let planes = &mut self.planes[die * self.planes_per_die..][..self.planes_per_die];
+        let read = self.dies[die].read(now, length, planes, slices, misses);
         self.next_free = self.next_free.filter(|(first, _)| *first != die);
         (freed, read)
     }

@@ -20,7 +20,8 @@ fn us(range: std::ops::Range<u64>) -> impl Strategy<Value = f64> {
 
 prop_compose! {
     fn flash()(
-        dies in 1..4u32, groups in 1..3u16, planes in 1..3u32, pages in 1..4u64, cell_bits in 1..4u32,
+        dies in 1..4u32, groups in 1..3u16, planes in 1..4u32, independent_planes in any::<bool>(), pages in 1..4u64,
+        cell_bits in 1..4u32,
         reads in prop::collection::vec(us(5_000..90_000), 1..4),
         program_us in us(20_000..900_000), erase_us in us_or_none(100_000..3_000_000),
         block in 1..4u64, slice_us in us_or_none(5_000..200_000), erase_slice_us in us_or_none(20_000..900_000),
@@ -28,7 +29,7 @@ prop_compose! {
         channels in 1..4u32,
     ) -> (u16, TimingConfig) {
         let config = TimingConfig {
-            dies: dies * u32::from(groups), planes, plane_page: Bytes(pages * PAGE), cell_bits,
+            dies: dies * u32::from(groups), planes, independent_planes, plane_page: Bytes(pages * PAGE), cell_bits,
             read_us: OneOrMany::Many(reads), program_us, slc_program_us: None, slc_read_us: None, erase_us, block: Bytes(block * 37 * PAGE),
             slice_us, erase_slice_us, missed_slices, resume_us, channels,
             channel_rate: Bytes(0), link_read: Bytes(0), link_write: Bytes(0),

@@ -12,6 +12,7 @@ fn timing() -> TimingConfig {
     TimingConfig {
         dies: 4,
         planes: 2,
+        independent_planes: false,
         plane_page: Bytes(16 << 10),
         cell_bits: 3,
         read_us: OneOrMany::One(50.0),
@@ -142,6 +143,53 @@ fn one_die_is_an_m_d_1_queue() {
         let mean = wait / host.done.len() as f64;
         let expected = load * 50_000.0 / (2.0 * (1.0 - load));
         assert!((mean / expected - 1.0).abs() < 0.05, "{load}: {mean} {expected}");
+    }
+}
+
+/// Planes that read by themselves are servers of one queue: mean wait by Cosmetatos' approximation of M/D/c, which is
+/// within 2 % for two.
+#[test]
+fn a_die_of_two_independent_planes_is_an_m_d_2_queue() {
+    for load in [0.2, 0.5, 0.8] {
+        let planes = TimingConfig { dies: 1, channels: 1, independent_planes: true, ..timing() };
+        let mut host = Host::new(&planes);
+        let mut at = 0.0;
+        for _ in 0..200_000 {
+            at += exponential(&mut host.random, 25_000.0 / load);
+            host.read(at as u64);
+        }
+        host.finish();
+        let wait: f64 = host.done.iter().map(|d| d.parts.0[Part::Reads as usize] as f64).sum();
+        let mean = wait / host.done.len() as f64;
+        let m_m_2 = load * load / (1.0 - load * load) * 50_000.0;
+        let expected = m_m_2 / 2.0 * (1.0 + (1.0 - load) * (14f64.sqrt() - 2.0) / (32.0 * load));
+        assert!((mean / expected - 1.0).abs() < 0.05, "{load}: {mean} {expected}");
+        // The die is idle when both are.
+        let idle = (1.0 - load) / (1.0 + load);
+        let busy = host.media.counts().dies.of(Work::HostRead) as f64 / at;
+        assert!((busy - (1.0 - idle)).abs() < 0.03, "{load}: {busy} {idle}");
+    }
+}
+
+/// The planes of a die read a long extent at a time, and each brings its part.
+#[test]
+fn independent_planes_read_a_page_of_all_planes_as_fast_as_together() {
+    for independent_planes in [false, true] {
+        let mut host = Host::new(&TimingConfig { dies: 1, independent_planes, ..timing() });
+        let request = Request {
+            ticket: 1,
+            submitted: 0,
+            kind: Kind::Read,
+            page: 0,
+            pages: 8,
+            bytes: 8 << 12,
+        };
+        let read = MediaWork::Read { ru: RuId(0), first: 0, pages: 8, cause: Cause::HostRead };
+        host.media.submit(request, &[read]);
+        host.finish();
+        assert_eq!(host.done[0].parts.0[Part::Cells as usize], 50_000);
+        assert_eq!(host.done[0].parts.0[Part::Reads as usize], 0);
+        assert_eq!(host.media.counts().dies.of(Work::HostRead), 50_000);
     }
 }
 

@@ -145,6 +145,13 @@ pub(super) fn of(sheet: &Datasheet) -> Result<Profile, LabError> {
         ),
     );
     line("timing.planes", flash.planes.to_string(), Assumed, "program of at least 0.5 ms".into());
+    let single = f64::from(flash.dies) / read_us * 1e6;
+    let independent = sheet.rand_read > single;
+    let why = format!(
+        "random read; one page at a time dies give {single:.0} IOPS, with all planes {:.0}",
+        single * f64::from(flash.planes)
+    );
+    line("timing.independent_planes", independent.to_string(), Inferred, why);
     line("timing.plane_page", size(PLANE_PAGE), Assumed, "usual for 3D TLC".into());
     line("timing.cell_bits", CELL_BITS.to_string(), Assumed, "TLC".into());
     line(

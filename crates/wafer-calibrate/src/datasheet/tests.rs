@@ -54,7 +54,7 @@ fn write_rate(profile: &Profile, job: &str, precondition: &str) -> f64 {
 }
 
 #[test]
-fn devices_write_as_their_data_sheets_say() {
+fn devices_read_and_write_as_their_data_sheets_say() {
     for (name, sheet) in sheets() {
         let profile = sheet.profile().unwrap();
         let sequential = "[w]\nrw=write\nbs=128k\niodepth=32\nsize=60%\n";
@@ -66,6 +66,13 @@ fn devices_write_as_their_data_sheets_say() {
         let given = sheet.rand_write * PAGE;
         let error = write_rate(&profile, random, "sequential+random:3") / given - 1.0;
         assert!(error.abs() < 0.1, "{name}: random {error:+.3}");
+        let reads = "[r]\nrw=randread\nbs=4k\niodepth=512\nnorandommap\ntime_based\nruntime=100ms\n\
+                     ramp_time=50ms\n";
+        let iops = measure(&profile, reads, "sequential").read.unwrap().iops;
+        let error = iops / sheet.rand_read - 1.0;
+        // Two planes of the PE8110 are too few.
+        let least = if name == "PE8110" { -0.2 } else { -0.05 };
+        assert!((least..0.01).contains(&error), "{name}: random reads {error:+.3}");
     }
 }
 

@@ -171,9 +171,11 @@ impl Recent {
 pub struct Media {
     shape: Shape,
     times: Times,
-    /// Pages of a one-shot program, and of one read of the cells.
+    /// Pages of a one-shot program, and of one page of all planes.
     stripe: u32,
     unit: u32,
+    /// Pages that one read of a host brings from the cells at most.
+    read_unit: u64,
     dies_per_group: u32,
     rus_per_group: u32,
     dies: Dies,
@@ -253,9 +255,10 @@ impl Media {
             times: Times::new(config, shape.page_bytes, stripe, unit),
             stripe: (config.program_bytes() / shape.page_bytes) as u32,
             unit: (u64::from(config.planes) * config.plane_page.0 / shape.page_bytes) as u32,
+            read_unit: config.read_bytes() / shape.page_bytes,
             dies_per_group,
             rus_per_group: (shape.ru_count / groups).max(1),
-            dies: Dies::new(config.dies as usize),
+            dies: Dies::new(config.dies as usize, config.reading_planes() as usize),
             channels: vec![Default::default(); config.channels as usize],
             controller: Server::default(),
             command_slots: config.command_slots.map_or(usize::MAX, |slots| slots as usize),

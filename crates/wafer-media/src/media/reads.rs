@@ -52,9 +52,9 @@ impl Media {
                 _ => continue,
             };
             while left > 0 {
-                // Pages that one read of the cells brings lie on one die.
+                // Pages of all planes that have the same place in them lie on one die.
                 let unit = at / u64::from(self.unit);
-                let rest = u64::from(self.unit) - (at - unit * u64::from(self.unit));
+                let rest = self.read_unit - at % self.read_unit;
                 let count = rest.min(u64::from(left)) as u32;
                 if self.is_buffered(now, at..at + u64::from(count)) {
                     self.counts.buffer_reads += 1;
@@ -107,7 +107,7 @@ impl Media {
         };
         let (freed, read) = self.dies.read(die, now, length, &self.times.slices, misses);
         self.occupied -= freed;
-        self.counts.dies.add(Work::HostRead, length);
+        self.counts.dies.add(Work::HostRead, read.busy);
         let flight_data = &mut self.flights[flight as usize];
         flight_data.missing += 1;
         if read.end >= flight_data.last.end {

@@ -36,7 +36,7 @@ pub(super) struct CellRead {
 #[derive(Clone, Copy, Debug)]
 enum Doing {
     Nothing,
-    Read { read: CellRead, until: Time },
+    Reads { since: Time },
     Work { job: Job, since: Time, until: Time },
 }
 
@@ -49,22 +49,28 @@ pub(super) enum Ended {
 #[derive(Debug)]
 pub(super) struct Die {
     doing: Doing,
+    /// What each plane that reads by itself reads, and until when.
+    planes: Vec<Option<(CellRead, Time)>>,
     reads: VecDeque<CellRead>,
     jobs: VecDeque<Job>,
     /// Work that has given way, and the time that it still needs.
     suspended: Option<(Job, Time)>,
     /// Points that the first waiting read still misses.
     misses: u64,
+    /// Time in which it read for hosts.
+    pub(super) read_time: Time,
 }
 
 impl Die {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(planes: u32) -> Self {
         Die {
             doing: Doing::Nothing,
+            planes: vec![None; planes as usize],
             reads: VecDeque::new(),
             jobs: VecDeque::new(),
             suspended: None,
             misses: 0,
+            read_time: 0,
         }
     }
 
@@ -74,9 +80,11 @@ impl Die {
 
     /// A read comes. `misses` draws how many points it misses.
     pub(super) fn read(&mut self, mut read: CellRead, misses: impl FnOnce() -> u64) {
-        if let (Doing::Work { job, .. }, true) = (self.doing, self.reads.is_empty()) {
+        if let Doing::Work { job, .. } = self.doing
+            && self.reads.len() < self.planes.len()
+        {
             read.behind = Some(job.work);
-            if job.slice > 0 {
+            if job.slice > 0 && self.reads.is_empty() {
                 self.misses = misses();
             }
         }
@@ -85,13 +93,29 @@ impl Die {
 
     /// Ends what ends now.
     pub(super) fn end(&mut self, now: Time) -> Option<Ended> {
-        let ended = match self.doing {
-            Doing::Read { read, until } if until == now => Ended::Read(read),
-            Doing::Work { job, until, .. } if until == now => Ended::Job(job),
-            _ => return None,
-        };
-        self.doing = Doing::Nothing;
-        Some(ended)
+        match self.doing {
+            Doing::Work { job, until, .. } if until == now => {
+                self.doing = Doing::Nothing;
+                Some(Ended::Job(job))
+            }
+            Doing::Reads { since } => {
+                let is_over = |read: &&mut Option<(CellRead, Time)>| matches!(read, Some((_, until)) if *until == now);
+                // Of several, the one that came first.
+                let over = self.planes.iter_mut().filter(is_over);
+                let (read, _) = over
+                    .min_by_key(|read| {
+                        let (read, _) = read.unwrap();
+                        (read.request, read.unit)
+                    })?
+                    .take()?;
+                if self.planes.iter().all(Option::is_none) {
+                    self.read_time += now - since;
+                    self.doing = Doing::Nothing;
+                }
+                Some(Ended::Read(read))
+            }
+            _ => None,
+        }
     }
 
     /// Decides what to do from now on.
@@ -108,13 +132,22 @@ impl Die {
             self.suspended = Some((job, until - now + resume));
             self.doing = Doing::Nothing;
         }
-        if let Doing::Read { .. } = self.doing {
+        if let Doing::Work { .. } = self.doing {
             return;
         }
-        if let Some(mut read) = self.reads.pop_front() {
-            read.began = now;
-            self.doing = Doing::Read { read, until: now + read.length };
-        } else if let Some((job, left)) = self.suspended.take() {
+        for plane in self.planes.iter_mut().filter(|plane| plane.is_none()) {
+            if let Some(mut read) = self.reads.pop_front() {
+                read.began = now;
+                *plane = Some((read, now + read.length));
+                if let Doing::Nothing = self.doing {
+                    self.doing = Doing::Reads { since: now };
+                }
+            }
+        }
+        if let Doing::Reads { .. } = self.doing {
+            return;
+        }
+        if let Some((job, left)) = self.suspended.take() {
             self.doing = Doing::Work { job, since: now, until: now + left };
         } else if self.jobs.front().is_some_and(|job| job.ready <= now) {
             let job = self.jobs.pop_front().unwrap();
@@ -126,7 +159,7 @@ impl Die {
     pub(super) fn next(&self, now: Time) -> Option<Time> {
         match self.doing {
             Doing::Nothing => self.jobs.front().map(|job| job.ready),
-            Doing::Read { until, .. } => Some(until),
+            Doing::Reads { .. } => self.planes.iter().flatten().map(|(_, until)| *until).min(),
             Doing::Work { job, since, until } if job.slice > 0 && !self.reads.is_empty() => {
                 let point = since + ((now - since) / job.slice + 1) * job.slice;
                 Some(point.min(until))

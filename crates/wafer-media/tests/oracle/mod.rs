@@ -13,14 +13,16 @@
 //! - **Dies** do background work in the order in which it was queued, from the moment at which its data is there.
 //!   Reads of hosts go first, in their order. Work under way gives way at points `slice` apart, counted from its last
 //!   beginning or continuation, and then lasts `resume` longer. The first read that meets work draws how many points
-//!   it misses. Work that has given way continues when no read waits.
+//!   it misses. Work that has given way continues when no read waits and none is under way. A die reads for hosts one
+//!   at a time, or with `independent_planes` as many as it has planes.
 //! - **Writes** need room in the buffer for all that they program, or an empty one; they wait behind each other. If
 //!   no program of what the buffer holds is queued, all incomplete programs of it begin, each as long as a whole one: a
 //!   drive fills them up. (The last program of a reclaim unit takes the time of its pages, since the model's units need not
 //!   hold whole programs.) A flush of an unprotected buffer begins them too and waits for every program of it queued
 //!   until then. The buffer holds what hosts write, and with `gc_buffered` what is relocated, from the move on until it is programmed. Relocated data never waits for
 //!   room, so that the buffer may hold more than its size.
-//! - **Reads** are served from the buffer where it holds every page of a unit, which are the newest bytes of hosts as
+//! - **Reads** are in units of a page of all planes, or with `independent_planes` of one plane. They are served from the
+//!   buffer where it holds every page of a unit, which are the newest bytes of hosts as
 //!   many as the buffer holds of theirs; otherwise the unit is on a die by hash.
 //!   The parts of a read are those of its unit whose cells were read last, of several the last, and then the channel.
 //! - **Garbage collection** is spread over what hosts write: a page takes its share of the relocated pages that are

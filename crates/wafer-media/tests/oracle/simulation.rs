@@ -116,7 +116,7 @@ pub(crate) fn simulate(
         now: 0,
         events: Vec::new(),
         flights: Vec::new(),
-        dies: (0..config.dies).map(|_| Die::new()).collect(),
+        dies: (0..config.dies).map(|_| Die::new(config.reading_planes())).collect(),
         controller: 0,
         slots_used: 0,
         queued: Vec::new(),
@@ -161,6 +161,8 @@ pub(crate) fn simulate(
         drive.events.push((request.submitted, number, Event::Submit));
     }
     while drive.step() {}
+    let read_times = drive.dies.iter().map(|die| die.read_time);
+    drive.counts.dies.0[Work::HostRead as usize] = read_times.sum();
     (drive.done, drive.counts)
 }
 
@@ -187,12 +189,13 @@ impl Drive<'_> {
     fn end_of_work(&mut self) {
         let mut freed = [0, 0];
         for number in 0..self.dies.len() {
-            match self.dies[number].end(self.now) {
-                Some(Ended::Job(job)) => {
-                    freed = [freed[0] + job.frees[0], freed[1] + job.frees[1]];
+            while let Some(ended) = self.dies[number].end(self.now) {
+                match ended {
+                    Ended::Job(job) => {
+                        freed = [freed[0] + job.frees[0], freed[1] + job.frees[1]];
+                    }
+                    Ended::Read(read) => self.cells_read(number, &read),
                 }
-                Some(Ended::Read(read)) => self.cells_read(number, &read),
-                None => {}
             }
         }
         self.occupied = [self.occupied[0] - freed[0], self.occupied[1] - freed[1]];

@@ -57,6 +57,11 @@ impl Drive<'_> {
 
     pub(super) fn read_data(&mut self, number: usize) {
         let unit = self.unit();
+        let of_plane = if self.config.independent_planes {
+            unit / u64::from(self.config.planes)
+        } else {
+            unit
+        };
         let held = self.occupied[0] as usize;
         let newest: Vec<u64> = self.written.iter().rev().take(held).copied().collect();
         for work in self.flights[number].work {
@@ -70,7 +75,7 @@ impl Drive<'_> {
             let end = first + u64::from(pages);
             let mut at = first;
             while at < end {
-                let next = end.min((at / unit + 1) * unit);
+                let next = end.min((at / of_plane + 1) * of_plane);
                 if (at..next).all(|page| newest.contains(&page)) {
                     self.counts.buffer_reads += 1;
                 } else {
@@ -99,7 +104,6 @@ impl Drive<'_> {
     }
 
     fn read_cells(&mut self, number: usize, die: usize, length: Time, pages: u32) {
-        self.counts.dies.0[Work::HostRead as usize] += length;
         self.flights[number].units += 1;
         self.flights[number].missing += 1;
         let missed = (self.config.missed_slices * 4_294_967_296.0) as u64;
