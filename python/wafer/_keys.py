@@ -146,8 +146,8 @@ class DeviceKeys(TypedDict, total=False):
     ``independent_planes`` each by itself.
     """
     timing_independent_planes: bool
-    """Whether the planes of a die read different pages for hosts at the same time, as much flash does
-    (asynchronous or independent plane reads, ONFI 5.1). A read takes the first free plane.
+    """Whether the planes of a die read different pages for hosts at the same time, as much 3D flash does
+    (asynchronous independent plane read, AIPR). A read takes the first free plane. Default: they do not.
     """
     timing_plane_page: str | int
     """Page of one plane."""

@@ -17,8 +17,8 @@ pub struct TimingConfig {
     /// by itself.
     #[serde(default = "two")]
     pub planes: u32,
-    /// Whether the planes of a die read different pages for hosts at the same time, as much flash does (asynchronous or
-    /// independent plane reads, ONFI 5.1). A read takes the first free plane.
+    /// Whether the planes of a die read different pages for hosts at the same time, as much 3D flash does (asynchronous
+    /// independent plane read, AIPR). A read takes the first free plane. Default: they do not.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub independent_planes: bool,
     /// Page of one plane.
