@@ -1,17 +1,29 @@
 //! Ctrl-C.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// Set by Ctrl-C.
 pub(crate) static CANCEL: AtomicBool = AtomicBool::new(false);
+static TIMES: AtomicU32 = AtomicU32::new(0);
 
 /// Makes Ctrl-C set [`CANCEL`]; the second one does not wait for the runs to stop.
 pub(crate) fn cancel_on_ctrl_c() -> Result<(), ctrlc::Error> {
-    ctrlc::set_handler(|| {
-        if CANCEL.swap(true, Ordering::Relaxed) {
+    cancel_before(2)
+}
+
+/// As [`cancel_on_ctrl_c`], but only so many end the process at once.
+pub(crate) fn cancel_before(last: u32) -> Result<(), ctrlc::Error> {
+    ctrlc::set_handler(move || {
+        CANCEL.store(true, Ordering::Relaxed);
+        if TIMES.fetch_add(1, Ordering::Relaxed) + 1 >= last {
             std::process::exit(130);
         }
     })
+}
+
+/// Returns how often Ctrl-C was pressed.
+pub(crate) fn times_cancelled() -> u32 {
+    TIMES.load(Ordering::Relaxed)
 }
 
 /// Reports whether Ctrl-C was pressed.

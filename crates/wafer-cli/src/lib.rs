@@ -129,7 +129,12 @@ fn usage(error: &clap::Error) -> u8 {
     let text = text.strip_prefix("error: ").unwrap_or(&text);
     output::error(&format!("{text}; see --help"));
     #[cfg(not(all(feature = "serve", feature = "mount", feature = "tui")))]
-    output::notice(error.kind() != clap::error::ErrorKind::InvalidSubcommand, args::LACKS);
+    {
+        let command =
+            error.get(clap::error::ContextKind::InvalidSubcommand).map(ToString::to_string);
+        let lacks = matches!(command.as_deref(), Some("serve" | "mount" | "top"));
+        output::notice(!lacks, args::LACKS);
+    }
     2
 }
 

@@ -1,7 +1,8 @@
 //! `wafer measure` and `wafer report` with an nvme-cli made of a shell script.
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 /// A drive in a folder: each FDP statistics call gives the next line of `readings`, the last for ever.
 fn drive(folder: &Path, readings: &str) -> String {
@@ -16,6 +17,7 @@ case "$1 $2" in
     [ "$*" = "fdp stats /dev/nvme9 -e 1 -o json" ] || {{ echo "bad call: $*" >&2; exit 1; }}
     n=$(cat count 2>/dev/null || echo 0); n=$((n + 1)); echo $n > new; mv new count
     line=$(sed -n "${{n}}p" readings); [ -n "$line" ] || line=$(tail -n 1 readings)
+    [ "$line" != hang ] || exec sleep 60
     [ "$line" != fail ] || {{ echo "NVMe status: Internal Error" >&2; exit 1; }}
     set -- $line
     echo "{{\"hbmw\":$1,\"mbmw\":$2,\"mbe\":$3}}";;
@@ -158,6 +160,33 @@ fn a_time_limit_ends_a_measurement_without_a_command() {
     ]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert!(text(&output.stdout).contains("1.000"));
+}
+
+#[test]
+fn a_second_interrupt_gives_up_the_last_reading_and_keeps_the_record() {
+    let folder = tempfile::tempdir().unwrap();
+    let nvme = drive(folder.path(), "0 0 0\n4096 8192 0\nhang\n");
+    let child = Command::new(env!("CARGO_BIN_EXE_wafer"))
+        .args(["measure", "/dev/nvme9", "--nvme-cli", &nvme, "--interval", "40ms", "--json", "-"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let count = folder.path().join("count");
+    while !std::fs::read_to_string(&count).is_ok_and(|n| n.trim() == "3") {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    for _ in 0..2 {
+        let pid = child.id().to_string();
+        assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let output = child.wait_with_output().unwrap();
+    let errors = text(&output.stderr);
+    assert!(output.status.success(), "{:?} {errors}", output.status);
+    assert!(errors.contains("the last reading failed"), "{errors}");
+    let record = crate::schema::valid(&output.stdout);
+    assert_eq!(record["summary"]["host_bytes"], 4096);
 }
 
 #[test]

@@ -136,6 +136,11 @@ impl Record {
     /// Checks what readers rely on: columns of equal length, counters that never step back, and tables
     /// of matching sizes. Returns the key and the reason.
     pub(crate) fn check(&self) -> Result<(), (String, String)> {
+        if let Some(geometry) = &self.provenance.geometry {
+            geometry.check().map_err(|(key, reason)| {
+                (format!("provenance.geometry.{key}"), reason.to_owned())
+            })?;
+        }
         let timeline = &self.timeline;
         let points = timeline.host_bytes.len();
         let mut columns = vec![
@@ -225,6 +230,12 @@ mod tests {
         assert_eq!(
             with(&|r| r["summary"]["host_bytes"] = json!(-1)),
             "r.json: summary.host_bytes: invalid value: integer `-1`, expected u64"
+        );
+        let geometry = json!({ "page_bytes": 4096, "logical_pages": u64::MAX, "pages_per_ru": 256,
+            "ru_count": 4, "groups": 1, "forced_free": 1, "background_free": 1, "overprovisioning": 0.1 });
+        assert_eq!(
+            with(&|r| r["provenance"]["geometry"] = geometry.clone()),
+            "r.json: provenance.geometry.logical_pages: pages of this size are more than 8 EiB"
         );
         assert_eq!(
             read_records(Path::new("/nonexistent.json")).unwrap_err().to_string(),

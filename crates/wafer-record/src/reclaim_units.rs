@@ -39,6 +39,9 @@ pub struct ReclaimUnits {
 impl ReclaimUnits {
     /// Checks that the columns have one length and every index is in range.
     pub(crate) fn check(&self) -> Result<(), String> {
+        if self.stride == 0 {
+            return Err("stride must be above 0".to_owned());
+        }
         let count = self.owner.len();
         let owners = self.owners.len() as i64;
         let whole = self.valid.len() == count

@@ -149,6 +149,24 @@ pub struct GeometryRecord {
     pub overprovisioning: f64,
 }
 
+impl GeometryRecord {
+    /// Checks that sizes are those of a device, so that their products can be computed. Returns the key and the reason.
+    pub(crate) fn check(&self) -> Result<(), (&'static str, &'static str)> {
+        if self.page_bytes == 0 {
+            return Err(("page_bytes", "must be above 0"));
+        }
+        if self.logical_pages == 0 {
+            return Err(("logical_pages", "must be above 0"));
+        }
+        let physical = u64::from(self.ru_count) * u64::from(self.pages_per_ru);
+        let pages = self.logical_pages.max(physical);
+        match pages.checked_mul(self.page_bytes) {
+            Some(bytes) if bytes <= i64::MAX as u64 => Ok(()),
+            _ => Err(("logical_pages", "pages of this size are more than 8 EiB")),
+        }
+    }
+}
+
 /// The workload of a run.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct WorkloadRecord {

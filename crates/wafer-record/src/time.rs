@@ -104,7 +104,7 @@ pub struct LifeRecord {
     pub rated_media_bytes: f64,
     /// Host writes in capacities a day.
     pub dwpd: f64,
-    /// Years until the rated media bytes are written.
+    /// Years until the rated media bytes are written, metadata (`timing.metadata`) included.
     pub years: f64,
 }
 

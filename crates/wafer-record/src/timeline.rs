@@ -176,7 +176,9 @@ impl Recorder {
     /// Returns the timeline, with a last point at the end of the run.
     pub fn finish(mut self, device: &Device<impl Observer>) -> Timeline {
         let end = device.counters().host_bytes;
-        if end > 0 && self.rows.last().is_none_or(|row| row[0] < end) {
+        if end > 0 {
+            // Trims, reads and time after the last write can move data, too.
+            self.rows.pop_if(|row| row[0] == end);
             self.push(device);
         }
         let column = |c: usize| self.rows.iter().map(|row| row[c]).collect::<Vec<u64>>();

@@ -47,12 +47,17 @@ pub struct Remote {
 }
 
 impl Remote {
-    /// Returns the server at an address, without `http://` too, which may hold the token as `?token=TOKEN`.
+    /// Returns the server at an address, without `http://` too, which may hold the token as `?token=TOKEN`. A port alone
+    /// is one of this machine.
     pub fn new(url: &str, token: Option<&str>) -> Self {
         let config = ureq::Agent::config_builder().timeout_global(Some(Duration::from_secs(5)));
         // The address as it was printed may hold the token.
         let (address, query) = url.split_once('?').unwrap_or((url, ""));
-        let scheme = if address.contains("://") { "" } else { "http://" };
+        let scheme = match address.parse::<u16>() {
+            Ok(_) => "http://127.0.0.1:",
+            Err(_) if address.contains("://") => "",
+            Err(_) => "http://",
+        };
         let shown = query.split('&').find_map(|pair| pair.strip_prefix("token="));
         Remote {
             agent: config.build().into(),
@@ -143,6 +148,11 @@ pub fn print(now: &Snapshot) -> Result<(), TopError> {
     Ok(out.flush()?)
 }
 
+/// Gives the terminal back as it was before [`watch`].
+pub fn restore() {
+    ratatui::restore();
+}
+
 /// Shows the state of a drive in the terminal, from `first` on, until the user ends it.
 ///
 /// # Errors
@@ -150,7 +160,7 @@ pub fn print(now: &Snapshot) -> Result<(), TopError> {
 pub fn watch(server: &Remote, interval: Duration, first: Snapshot) -> Result<(), TopError> {
     let mut terminal = ratatui::try_init()?;
     let ended = show(&mut terminal, server, interval, first);
-    ratatui::restore();
+    restore();
     ended
 }
 
@@ -194,6 +204,12 @@ fn show(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_port_alone_is_one_of_this_machine() {
+        assert_eq!(Remote::new("8080", None).address, "http://127.0.0.1:8080/api/v1/state");
+        assert_eq!(Remote::new("h:8080", None).address, "http://h:8080/api/v1/state");
+    }
 
     #[test]
     fn a_port_that_is_none_is_refused() {

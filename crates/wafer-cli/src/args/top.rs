@@ -17,7 +17,7 @@ Keys: q quits, p pauses, up and down scroll.";
 #[derive(Debug, Args)]
 #[command(after_help = TOP_EXAMPLES)]
 pub(crate) struct TopArgs {
-    /// Address that a run or a server was given with --http.
+    /// Address that a run or a server was given with --http; a port alone is one of this machine.
     #[arg(value_name = "URL", default_value = "http://127.0.0.1:8080", value_hint = ValueHint::Url)]
     pub(crate) url: String,
 

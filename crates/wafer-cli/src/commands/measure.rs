@@ -10,7 +10,7 @@ use wafer_record::metrics::Waf;
 use wafer_record::{Measured, Outputs, Record, metrics};
 
 use crate::args::MeasureArgs;
-use crate::cancel::{cancel_on_ctrl_c, is_cancelled};
+use crate::cancel::{cancel_before, is_cancelled, times_cancelled};
 use wafer_output as output;
 use wafer_output::{HEADER, PLAIN, Table};
 
@@ -38,7 +38,8 @@ pub(crate) fn run(args: &MeasureArgs, quiet: bool) -> anyhow::Result<()> {
         let unit = output::bytes(source.unit_bytes());
         output::notice(quiet, &format!("no FDP statistics; {source} count in steps of {unit}"));
     }
-    cancel_on_ctrl_c()?;
+    // The second one gives up the last reading, and what was read is still written.
+    cancel_before(3)?;
 
     let started = SystemTime::now();
     let clock = Instant::now();
@@ -75,7 +76,7 @@ pub(crate) fn run(args: &MeasureArgs, quiet: bool) -> anyhow::Result<()> {
         sample(&drive, source, &mut tracker, clock, &mut lines);
     };
     // The last reading counts: what the command wrote since the one before would be lost.
-    let mut attempts = 0..3;
+    let mut attempts = (0..3).take_while(|_| times_cancelled() < 2);
     let is_complete = attempts.any(|attempt| {
         if attempt > 0 {
             std::thread::sleep(Duration::from_millis(200));

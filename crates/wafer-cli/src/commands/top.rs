@@ -4,7 +4,7 @@ use std::io::IsTerminal as _;
 
 use serde_json::Value;
 use wafer_output as output;
-use wafer_top::{Remote, print, watch};
+use wafer_top::{Remote, print, restore, watch};
 
 use crate::args::TopArgs;
 
@@ -17,5 +17,10 @@ pub(crate) fn run(args: &TopArgs) -> anyhow::Result<()> {
     if args.once || !std::io::stdout().is_terminal() {
         return Ok(print(&first)?);
     }
+    // Ctrl-C is a key there: the signal is one to terminate.
+    ctrlc::set_handler(|| {
+        restore();
+        std::process::exit(143);
+    })?;
     Ok(watch(&server, args.interval, first)?)
 }

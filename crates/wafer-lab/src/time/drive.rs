@@ -198,13 +198,19 @@ impl<'a> TimedRun<'a> {
         let handle_of = |namespace, placement| self.device.handle(namespace, placement);
         let record =
             self.statistics.record(self.measured_from, self.now, &self.media, timing, handle_of);
-        TimeRecord { life: self.life(&record, pe_cycles), ..record }
+        TimeRecord { life: self.life(&record, timing, pe_cycles), ..record }
     }
 
     /// Returns how long the drive lasts at the rate of the run; none without writes.
-    fn life(&self, record: &TimeRecord, pe_cycles: Option<u32>) -> Option<LifeRecord> {
+    fn life(
+        &self,
+        record: &TimeRecord,
+        timing: &TimingConfig,
+        pe_cycles: Option<u32>,
+    ) -> Option<LifeRecord> {
         let (counters, geometry) = (self.device.counters(), self.device.geometry());
-        let waf = counters.media_bytes as f64 / counters.host_bytes as f64;
+        // Metadata wears the media, too.
+        let waf = counters.media_bytes as f64 / counters.host_bytes as f64 + timing.metadata;
         let (bytes, flash) = (geometry.logical_bytes(), geometry.flash_bytes());
         let drive = endurance::Drive::of_device(bytes, flash, pe_cycles);
         // What was written in later ramps is no result of a job, but wears the drive as long as the run. After a search for

@@ -311,6 +311,25 @@ fn reads_are_left_out_before_the_run_unless_they_change_the_drive() {
 }
 
 #[test]
+fn the_last_point_has_what_is_moved_after_the_last_write() {
+    let jobs = "[w]\nrw=randwrite\nbs=4k\nsize=100%\nio_size=32m\nnorandommap=1\n\
+                [r]\nstonewall\nrw=randread\nbs=4k\nsize=100%\nloops=3\n";
+    for timed in [false, true] {
+        let set = vec!["firmware.reads_before_move=200".to_owned()];
+        let record = run(jobs, &Options { set, timed, ..filled() });
+        let (timeline, summary) = (&record.timeline, &record.summary);
+        assert_eq!(timeline.host_bytes.last(), Some(&summary.host_bytes));
+        assert_eq!(timeline.media_bytes.last(), Some(&summary.media_bytes));
+        let handles = timeline.handles.values();
+        let moved: u64 =
+            handles.map(|h| h.media_bytes.last().unwrap() - h.host_bytes.last().unwrap()).sum();
+        assert_eq!(moved, summary.media_bytes - summary.host_bytes);
+        let before = timeline.media_bytes[timeline.media_bytes.len() - 2];
+        assert!(summary.media_bytes > 2 * before, "{before} {}", summary.media_bytes);
+    }
+}
+
+#[test]
 fn life_follows_the_rate_the_waf_and_the_cycles() {
     let jobs = "[w]\nrw=randwrite\nbs=4k\nsize=100%\ntime_based=1\nruntime=2s\nrate_iops=4000\n";
     let life = |set: &[&str]| {
@@ -325,6 +344,10 @@ fn life_follows_the_rate_the_waf_and_the_cycles() {
     assert!((cycles.dwpd / (per_second * 86_400.0 / capacity) - 1.0).abs() < 0.01);
     let seconds = 3000.0 * flash / (waf * per_second);
     assert!(waf > 1.1 && (cycles.years / (seconds / 86_400.0 / 365.25) - 1.0).abs() < 0.01);
+    // Metadata wears the flash, and is no part of WAF.
+    let (same, metadata) = life(&["endurance.pe_cycles=3000", "timing.metadata=0.25"]);
+    assert_eq!(same, waf);
+    assert!((metadata.years / cycles.years / (waf / (waf + 0.25)) - 1.0).abs() < 1e-9);
     // Without cycles: one drive write a day for five years at a WAF of 3.
     let (_, rated) = life(&[]);
     assert!((rated.rated_media_bytes / (capacity * 365.25 * 15.0) - 1.0).abs() < 1e-9);

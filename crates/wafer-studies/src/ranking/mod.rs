@@ -198,7 +198,9 @@ impl PolicyRow {
         let wafs: Vec<f64> = runs.iter().map(|r| r.summary.waf).collect();
         let differences: Vec<f64> =
             wafs.iter().zip(base).map(|(waf, base)| waf - base.summary.waf).collect();
-        let base_extra = mean(&base.iter().map(|r| r.summary.waf - 1.0).collect::<Vec<_>>());
+        let extra =
+            |runs: &[Record]| mean(&runs.iter().map(|r| r.summary.waf - 1.0).collect::<Vec<_>>());
+        let base_extra = extra(base);
         let waf = mean(&wafs);
         PolicyRow {
             policy: policy.to_owned(),
@@ -206,7 +208,7 @@ impl PolicyRow {
             waf_at_end: mean(&runs.iter().map(at_end).collect::<Vec<_>>()),
             difference: mean(&differences),
             half_width: Mean::of(&differences).and_then(|mean| mean.half_width),
-            saved_percent: (base_extra > 1e-6).then(|| 100.0 * (1.0 - (waf - 1.0) / base_extra)),
+            saved_percent: (base_extra > 1e-6).then(|| 100.0 * (1.0 - extra(runs) / base_extra)),
             above_best_percent: 0.0,
             wall_seconds: runs.iter().map(|r| r.performance.wall_seconds).sum(),
             wafs,
