@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from wafer import _wafer
-from wafer._arguments import MOST, number
-from wafer._errors import ConfigError
+from wafer._arguments import whole
 
 __all__ = ["parse_size", "size_text"]
 
@@ -19,9 +18,7 @@ def parse_size(size: str | int, name: str = "size") -> int:
     """
     if isinstance(size, str):
         return _wafer.parse_size(size, name)
-    if not 0 <= number(name, size) <= MOST:
-        raise ConfigError(f"{name}: expected bytes from 0, not {size!r}")
-    return int(size)
+    return whole(name, size)
 
 
 def size_text(size: int) -> str:
