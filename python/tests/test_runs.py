@@ -470,6 +470,7 @@ def test_wrong_arguments_are_named_as_the_caller_knows_them(small, job):
         (wafer.model, "name"),
         (wafer.tenants, "tenants"),
         (lambda value: wafer.calibrate_timing(value, "measured.csv"), "device"),
+        (lambda value: wafer.calibrate_timing("pm9a3", "measured.csv", cancel=value), "cancel"),
         (wafer.workload, "table"),
         (lambda value: wafer.run(small, job, progress=value), "progress"),
         (lambda value: wafer.run(small, job, cancel=value), "cancel"),
