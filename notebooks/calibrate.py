@@ -46,7 +46,7 @@ def _(Path, np, tempfile, wafer):
     log = Path(tempfile.mkdtemp()) / "stats.json"
     host = np.linspace(0, drive.host_bytes, 120)
     media = drive.timeline.media_at(host)
-    log.write_text(
+    _ = log.write_text(
         "\n".join(f'{{"hbmw": {h:.0f}, "mbmw": {m:.0f}}}' for h, m in zip(host, media, strict=True))
     )
     return log, truth

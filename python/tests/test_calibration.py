@@ -461,6 +461,8 @@ def test_timing_is_fitted_as_on_the_command_line(tmp_path, monkeypatch):
     assert [row["role"] for row in fit.rows] == ["fitted", "predicted"]
     with pytest.raises(wafer.ConfigError, match="is an input too"):
         fit.to_toml("measured.csv")
+    with pytest.raises(TypeError, match=r"^path: expected a path, not 1$"):
+        fit.to_toml(1)
     assert (tmp_path / "measured.csv").read_text().startswith("writes_per_s")
     with pytest.raises(wafer.ConfigError, match="measured: give a table, or results of fio"):
         wafer.calibrate_timing("pm9a3")

@@ -35,13 +35,12 @@ def test_a_result_plots_its_published_points(tmp_path, small, two_jobs):
 def study(tmp_path_factory):
     """Small stand-ins for the records of a study, with the names and places of the real ones."""
     folder = tmp_path_factory.mktemp("study")
-    device = wafer.Device(
-        "warp", capacity="256MiB", reclaim_unit_size="1MiB", overprovisioning=0.15, gc_forced_free=0.02
-    )
+    # The reclaim units of the emulator, whose labels figures have, each of 1 MiB.
+    device = wafer.Device("warp", capacity="3584MiB", reclaim_unit_size="1MiB")
     job = "[a]\nrw=randwrite\nbs=4k\nsize=100%\nfdp=1\nplids=0,2\ntime_based=1\nruntime=1d\n"
     for stem in ("one-stream", "three-stream-zoned-fdp", "three-stream-zoned-nofdp"):
         workload = wafer.fio_text(job, name=f"configs/workloads/{stem}.fio")
-        wafer.run(device, workload, volume="6x").to_json(folder / f"{stem}.json")
+        wafer.run(device, workload, volume="2x").to_json(folder / f"{stem}.json")
     for op in (0.05, 0.10):
         for isolation in ("initially", "persistently"):
             mapped = wafer.Device(
@@ -90,6 +89,87 @@ def test_figures_of_the_command_line(study, tmp_path):
     nothing = run(tmp_path / "missing")
     assert nothing.returncode == 2
     assert "no such file or folder" in nothing.stderr
+    (tmp_path / "bad").mkdir()
+    (tmp_path / "bad" / "reproduce.json").write_text("{")
+    bad = run(tmp_path / "bad")
+    assert bad.returncode == 2
+    assert bad.stderr.startswith(f"error: {tmp_path / 'bad' / 'reproduce.json'}: ")
+    assert bad.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{}", "no rows"),
+        ("[]", "no rows"),
+        ('{"rows": 3}', "no rows"),
+        ('{"rows": [', "Expecting value"),
+        ('{"rows": [3]}', r"rows\[0\]: expected an id and a published value"),
+        ('{"rows": [{"id": "warp/x", "published": "2"}]}', r"rows\[0\]: expected an id"),
+        ('{"rows": [{"id": "x", "published": 2}]}', r"rows\[0\]: expected an id"),
+    ],
+)
+def test_a_damaged_table_is_named(tmp_path, text, message):
+    (tmp_path / "reproduce.json").write_text(text)
+    with pytest.raises(wafer.ConfigError, match=rf"reproduce\.json: .*{message}"):
+        figures.read_material([tmp_path])
+
+
+def test_a_damaged_record_of_a_folder_is_named_and_other_json_skipped(tmp_path, small, job):
+    (tmp_path / "in").mkdir()
+    wafer.run(small, job, volume="1x").to_json(tmp_path / "in" / "run.json")
+    (tmp_path / "other.json").write_text('{"schema": "another"}')
+    assert len(figures.read_material([tmp_path]).results) == 1
+    with pytest.raises(wafer.ConfigError, match=r"other\.json"):
+        figures.read_material([tmp_path / "other.json"])
+    text = (tmp_path / "in" / "run.json").read_text()
+    for damaged in (text[:-100], '{"schema": "wafer.result/1"}'):
+        (tmp_path / "in" / "run.json").write_text(damaged)
+        for read in (figures.read_material, lambda paths: wafer.read_results(paths[0] / "in")):
+            with pytest.raises(wafer.ConfigError, match=r"run\.json: "):
+                read([tmp_path])
+
+
+def test_a_figure_has_only_runs_of_the_devices_that_it_names(small, two_jobs):
+    record = json.dumps(wafer.run(small, two_jobs, volume="1x").record)
+
+    def run(stem, profile, units, spare):
+        """Returns a record of a device with so many logical reclaim units."""
+        changed = json.loads(record)
+        provenance = changed["provenance"]
+        provenance["device"] = profile
+        provenance["workload"]["path"] = f"configs/workloads/{stem}.fio"
+        provenance["config"]["isolation"] = "persistently" if profile == "warp-pi" else "initially"
+        provenance["geometry"]["logical_pages"] = units * provenance["geometry"]["pages_per_ru"]
+        provenance["geometry"]["overprovisioning"] = spare
+        return wafer.Result(json.dumps(changed))
+
+    def lines(draw, *runs):
+        figure = draw(figures.Material(list(runs)))
+        return set() if figure is None else {line.get_label() for ax in figure.axes for line in ax.lines}
+
+    one = figures.studies.one_stream
+    assert lines(one, run("one-stream", "warp", 3584, 0.14)) == {"emulator, 128 MiB RUs, OP 14 %"}
+    assert lines(one, run("one-stream", "warp", 1792, 0.0999)) == {"emulator, 256 MiB RUs, OP 10 %"}
+    for units, spare in ((1024, 0.30), (3584, 0.10), (3584, 0.12), (1792, 0.14), (1024, 0.14)):
+        assert not lines(one, run("one-stream", "warp", units, spare))
+    assert lines(one, run("one-stream", "drive-a", 500, 0.208)) == {"commercial drive A"}
+    assert not lines(one, run("one-stream", "drive-a", 500, 0.3))
+    pi = figures.studies.persistently_isolated
+    zoned = "three-stream-zoned-fdp"
+    assert lines(pi, run(zoned, "warp-pi", 896, 0.0993)) == {"80/20, a handle each"}
+    for profile, spare in (("warp-pi", 0.12), ("warp", 0.14), ("drive-a", 0.208)):
+        assert not lines(pi, run(zoned, profile, 896, spare))
+        assert not lines(figures.studies.noisy_handle, run(zoned, profile, 896, spare + 0.02))
+    measured = json.loads(record)
+    del measured["provenance"]["geometry"]
+    measured["provenance"]["workload"]["path"] = "configs/workloads/one-stream.fio"
+    assert not lines(one, wafer.Result(json.dumps(measured)))
+
+
+def test_the_devices_of_figures_are_the_shipped_ones():
+    for profile, shares in figures.studies._SPARE.items():
+        assert wafer.Device(profile).overprovisioning == pytest.approx(shares[0], abs=0.005)
 
 
 def test_sweeps_are_plotted_and_crossovers_found(tmp_path):

@@ -61,7 +61,7 @@ def modules():
 @pytest.mark.parametrize("name", modules())
 def test_examples_in_docstrings_run(name):
     module = importlib.import_module(name)
-    failed, _ = doctest.testmod(module, optionflags=doctest.ELLIPSIS)
+    failed, _ = doctest.testmod(module)
     assert failed == 0
 
 

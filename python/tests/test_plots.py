@@ -150,3 +150,15 @@ def test_sizes_are_those_of_columns():
     assert plot.axes().figure.get_figwidth() == plot.ONE_COLUMN == 3.5
     assert plot.axes(width=plot.TWO_COLUMNS).figure.get_figwidth() == 7.16
     assert "matplotlib" in sys.modules
+    for size in (-1, 0, "a", np.nan):
+        for name in ("width", "height"):
+            with pytest.raises(wafer.ConfigError, match=f"^{name}: expected "):
+                plot.axes(**{name: size})
+
+
+def test_only_figures_are_saved(tmp_path):
+    for wrong in (None, "x", [plot.axes()]):
+        with pytest.raises(TypeError, match=r"^made: expected axes or a figure, not "):
+            plot.save(wrong, tmp_path / "x.svg")
+    with pytest.raises(TypeError, match=r"^paths: expected a path, not 1$"):
+        plot.save(plot.axes(), 1)

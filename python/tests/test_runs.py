@@ -373,17 +373,26 @@ def test_a_measured_drive_has_no_geometry(small, job, tmp_path):
     record["provenance"]["measured"] = measured
     (tmp_path / "m.json").write_text(json.dumps(record))
     unknown = wafer.Result.from_json(tmp_path / "m.json")
-    assert (unknown.capacity, unknown.seed, unknown.digest) == (0, 0, "")
+    assert (unknown.capacity, unknown.seed, unknown.digest) == (0, None, "")
     assert "GB>" in repr(unknown)
     assert "WAF" in unknown._repr_html_()
     assert np.isnan(unknown.timeline.volume).all()
-    assert len(unknown.to_polars()) > 0
+    assert "seed" not in unknown._repr_html_()
+    assert set(unknown.to_polars()["seed"].to_list()) == {None}
+    simulated = wafer.run(small, job, volume="2x", seed=7)
+    seeds = wafer.frame([unknown, simulated], "sample")["seed"].to_list()
+    assert (seeds[0], seeds[-1]) == (None, 7)
+    assert wafer.frame([unknown, simulated], "sample", library="pandas")["seed"].isna().iloc[0]
+    assert wafer.frame([unknown, simulated], "run")["seed"].to_list() == [None, 7]
+    assert wafer.stats.compare(unknown, unknown).share == 0
+    with pytest.raises(wafer.ConfigError, match="several runs without a seed"):
+        wafer.stats.compare([unknown, unknown], unknown)
     assert np.isnan(wafer.frame([unknown], "run")["volume"].to_numpy()).all()
     drawn = unknown.plot()
     assert drawn.get_xlabel() == "host bytes, GB"
     assert drawn.lines[0].get_xdata()[-1] == pytest.approx(2 * small.logical_bytes / 1e9)
     assert unknown.waf_per("64MiB").mean() == pytest.approx(unknown.waf, rel=0.1)
-    with pytest.raises(wafer.ConfigError, match="no geometry"):
+    with pytest.raises(wafer.ConfigError, match="no geometry; nobody knows that of a measured drive"):
         _ = unknown.geometry
     measured["capacity_bytes"] = small.logical_bytes
     known = wafer.Result(json.dumps(record))
@@ -397,6 +406,24 @@ def test_what_is_no_record_is_refused(tmp_path):
         wafer.Result.from_json(tmp_path / "x.json")
     with pytest.raises(wafer.ConfigError, match=r"cannot be read: Is a directory$"):
         wafer.Result.from_json(tmp_path)
+    for text in ("x", "{}", "[]", ""):
+        with pytest.raises(wafer.ConfigError, match=r"^not a result record: "):
+            wafer.Result(text)
+    (tmp_path / "x.json").write_text("{")
+    with pytest.raises(wafer.ConfigError, match=r"x\.json: not a result record: Expecting"):
+        wafer.Result.from_json(tmp_path / "x.json")
+
+
+def test_a_record_without_its_geometry_can_be_shown(small, job, tmp_path):
+    record = wafer.run(small, job, volume="2x").record
+    del record["provenance"]["geometry"]
+    (tmp_path / "x.json").write_text(json.dumps(record))
+    (result,) = wafer.read_results(tmp_path)
+    assert repr(result).endswith("GB>")
+    assert "not in the record" in result._repr_html_()
+    for key in ("capacity", "timeline", "geometry"):
+        with pytest.raises(wafer.ConfigError, match=r"the record has no geometry$"):
+            getattr(result, key)
 
 
 def test_handles_that_no_host_wrote_have_no_waf():
@@ -443,11 +470,40 @@ def test_wrong_arguments_are_named_as_the_caller_knows_them(small, job):
         (wafer.model, "name"),
         (wafer.tenants, "tenants"),
         (lambda value: wafer.calibrate_timing(value, "measured.csv"), "device"),
+        (lambda value: wafer.calibrate_timing("pm9a3", "measured.csv", cancel=value), "cancel"),
         (wafer.workload, "table"),
         (lambda value: wafer.run(small, job, progress=value), "progress"),
+        (lambda value: wafer.run(small, job, cancel=value), "cancel"),
+        (lambda value: wafer.run(small, job, pace_from=value), "pace_from"),
+        (wafer.experiment, "source"),
+        (lambda value: wafer.experiment({}, folder=value), "folder"),
+        (lambda value: wafer.workload({}, folder=value), "folder"),
+        (wafer.sweep, "grid"),
+        (lambda value: list(wafer.requests(value)), "path"),
+        (lambda value: wafer.calibrate(value, "64GB"), "path"),
+        (wafer.read_results, "paths"),
+        (wafer.Result, "text"),
+        (wafer.Result.from_json, "path"),
+        (small.to_toml, "path"),
+        (wafer.Device.from_dict, "config"),
+        (wafer.Device.from_toml, "text"),
     ]:
         with pytest.raises(TypeError, match=f"^{name}: expected .*, not (int )?3$"):
             of(3)
+    for of, name in [
+        (wafer.Device.from_dict, "config"),
+        (wafer.experiment, "source"),
+        (wafer.read_results, "paths"),
+        (wafer.sweep, "grid"),
+        (lambda value: list(wafer.requests(value)), "path"),
+        (lambda value: wafer.calibrate(value, "64GB"), "path"),
+    ]:
+        with pytest.raises(TypeError, match=f"^{name}: expected .*None$"):
+            of(None)
+    with pytest.raises(wafer.ConfigError, match=r"^name: expected a text, not 1$"):
+        wafer.Experiment(small, job, name=1)
+    with pytest.raises(wafer.ConfigError, match=r"^name: expected a text, not 1$"):
+        wafer.run(small, job, name=1)
     with pytest.raises(wafer.ConfigError, match=r"^tenants: there are none"):
         wafer.tenants()
     with pytest.raises(wafer.ConfigError, match=r"^tenants: <wafer\.Commands: 1 commands> cannot be part"):
@@ -508,5 +564,23 @@ def test_a_report_shows_the_runs_it_is_given(tmp_path):
     assert "gc.policy = fifo" in page
     with pytest.raises(wafer.ConfigError, match="results: there are none"):
         wafer.report([])
+    with pytest.raises(wafer.ConfigError, match=r"^title: expected a text, not 1$"):
+        wafer.report(runs, title=1)
+    with pytest.raises(TypeError, match=r"^path: expected a path, not 1$"):
+        wafer.report(runs, 1)
+    with pytest.raises(wafer.ConfigError):
+        wafer.report(runs, tmp_path)
     with pytest.raises(TypeError, match=r"expected a wafer\.Result, not str"):
         wafer.report("page.html")
+
+
+def test_a_path_may_be_bytes_and_a_folder_is_no_file(small, job, tmp_path):
+    result = wafer.run(small, job, volume="1x")
+    path = os.fsencode(tmp_path / "run.json")
+    result.to_json(path)
+    assert wafer.Result.from_json(path).digest == result.digest
+    assert [found.digest for found in wafer.read_results(path)] == [result.digest]
+    with pytest.raises(wafer.ConfigError):
+        result.to_json(tmp_path)
+    with pytest.raises(wafer.ConfigError):
+        small.to_toml(tmp_path)

@@ -64,8 +64,11 @@ def test_means_print_their_significant_digits():
     assert str(stats.mean([1e308, 1e308])) == "inf ± inf"
     with pytest.raises(wafer.ConfigError):
         stats.mean([])
-    with pytest.raises(wafer.ConfigError, match=r"^values: expected numbers, not \['many'\]$"):
-        stats.mean(["many"])
+    for wrong in (["many"], ["1", "2"], "12", np.array(["1"]), [None], 5):
+        with pytest.raises(TypeError, match=r"^values: expected numbers, not "):
+            stats.mean(wrong)
+    with pytest.raises(ValueError, match=r"^values\[1\]: expected a number, not nan$"):
+        stats.mean([1.0, math.nan])
 
 
 def test_pairing_removes_the_common_noise_of_seeds():
@@ -101,7 +104,10 @@ def test_results_are_compared_by_seed(small, job):
         stats.compare(a, b, "nope")
 
 
-ROWS = [{"op": 0.1, "policy": "fifo", "waf": 2.0}, {"op": 0.2, "policy": "fifo", "waf": 2.2}]
+ROWS = [
+    {"op": 0.1, "policy": "fifo", "waf": 2.0, "lost": math.nan},
+    {"op": 0.2, "policy": "fifo", "waf": 2.2, "lost": 1.0},
+]
 
 
 def test_rows_are_summarised_by_names():
@@ -117,8 +123,9 @@ def test_rows_are_summarised_by_names():
         ("waf", "po", "by: no row has po"),
         ("waf", ["op", "po"], "by: no row has po"),
         ("waf", 5, "by: expected a name, or a list of names, not 5"),
-        ("wav", "op", "wav: no such column; there are op, policy, waf"),
+        ("wav", "op", "wav: no such column; there are op, policy, waf, lost"),
         ("policy", "op", "policy: expected a column of numbers, not 'fifo'"),
+        ("lost", "op", "lost: expected a column of numbers, not nan"),
     ],
 )
 def test_what_cannot_be_summarised(value, by, message):
@@ -156,12 +163,14 @@ def test_life_follows_the_media_writes():
         drive.life(0, 1)
     with pytest.raises(wafer.ConfigError, match="capacity: 0 bytes"):
         endurance.Drive(0, dwpd=1)
-    for capacity in (-5, math.nan, None, True):
+    for capacity in (-5, 3.9, math.nan, math.inf, None, True):
         with pytest.raises(wafer.ConfigError, match=r"^capacity: expected"):
             endurance.Drive(capacity, dwpd=1)
     for more in ({"dwpd": "1"}, {"dwpd": 1, "watts": None}, {"dwpd": 1, "price": "400"}):
         with pytest.raises(wafer.ConfigError, match=f"^{list(more)[-1]}: expected a number"):
             endurance.Drive("1TB", **more)
+    for whole in (np.int64(10**9), 1e9):
+        assert endurance.Drive(whole, dwpd=1).bytes == 10**9
     with pytest.raises(wafer.ConfigError, match=r"^waf: expected a number, not '2'"):
         drive.life("2", 1e12)
     for name, constant in endurance.CONSTANTS.items():

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wafer import _html, _toml, _wafer
-from wafer._arguments import file, of_a_dict
+from wafer._arguments import file, instance, of_a_dict
 from wafer._colours import COLOURS
 from wafer._errors import ConfigError
 from wafer._keys import DOTTED, TABLES, DeviceKeys
@@ -104,7 +104,10 @@ class Device:
         ------
         ConfigError
             The text is invalid; the message names line and key.
+        TypeError
+            ``text`` is no text.
         """
+        instance("text", text, str)
         return cls._of(_wafer.Device.from_toml(name, text, assignments(keys)))
 
     @classmethod
@@ -127,7 +130,10 @@ class Device:
         ------
         ConfigError
             A key is invalid.
+        TypeError
+            ``config`` is no dict.
         """
+        instance("config", config, Mapping, 'such as {"capacity": "1GiB"}')
         with of_a_dict(name, name):
             return cls.from_toml(_toml.document(nested(config)), name=name)
 
@@ -208,12 +214,14 @@ class Device:
 
         Raises
         ------
+        ConfigError
+            ``path`` is a folder, or another place that is no file.
         OSError
             The file cannot be written.
         """
         text = self._inner.to_toml()
         if path is not None:
-            _wafer.write_text(Path(path), text)
+            _wafer.write_text(Path(file("path", path)), text)
         return text
 
     def __eq__(self, other: object) -> bool:

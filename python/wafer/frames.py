@@ -107,9 +107,11 @@ def columns(runs: Sequence[Result], by: str) -> dict[str, Any]:
         return _by_run(runs, names)
     parts = [_samples(run) if by == "sample" else _handles(run) for run in runs]
     counts = [len(part["host_bytes"]) for part in parts]
+    seeds = [run.seed for run, count in zip(runs, counts) for _ in range(count)]
     table: dict[str, Any] = {
         "run": [name for name, count in zip(names, counts) for _ in range(count)],
-        "seed": np.repeat([run.seed for run in runs], counts),
+        # Arrays of numbers have no null, which is the seed of a measured drive.
+        "seed": seeds if None in seeds else np.array(seeds),
     }
     for key in parts[0]:
         found = [part[key] for part in parts]

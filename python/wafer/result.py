@@ -13,7 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from wafer import _html, _wafer, frames
-from wafer._arguments import read_text, several
+from wafer._arguments import file as path_of
+from wafer._arguments import instance, read_text, several
+from wafer._arguments import text as text_of
 from wafer._colours import handle_colour
 from wafer._errors import ConfigError
 from wafer.latency import Latencies
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     import polars
     from matplotlib.axes import Axes
 
-__all__ = ["Result", "labels", "read_results", "report", "write_text"]
+__all__ = ["Result", "labels", "read_results", "records_of", "report", "write_text"]
 
 SCHEMA = "wafer.result/1"
 
@@ -39,6 +41,11 @@ class Result:
     text
         A result record, JSON.
 
+    Raises
+    ------
+    ConfigError
+        The text is no record.
+
     Examples
     --------
     >>> import wafer
@@ -52,7 +59,11 @@ class Result:
     """
 
     def __init__(self, text: str) -> None:
-        record = json.loads(text)
+        instance("text", text, str)
+        try:
+            record = json.loads(text)
+        except ValueError as error:
+            raise ConfigError(f"not a result record: {error}") from None
         if not isinstance(record, dict) or record.get("schema") != SCHEMA:
             raise ConfigError(f"not a result record: no schema {SCHEMA}")
         for part in ("name", "summary", "provenance", "timeline"):
@@ -81,11 +92,12 @@ class Result:
         ConfigError
             The file cannot be read, or is no record.
         """
-        text = read_text(path)
+        name = path_of("path", path)
+        text = read_text(name)
         try:
             return cls(text.removesuffix("\n"))
-        except ValueError as error:
-            raise ConfigError(f"{os.fspath(path)}: {error}") from None
+        except ConfigError as error:
+            raise ConfigError(f"{name}: {error}") from None
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
         """Returns the record as JSON; also writes it to ``path`` if given, as a whole or not at all.
@@ -97,11 +109,13 @@ class Result:
 
         Raises
         ------
+        ConfigError
+            ``path`` is a folder, or another place that is no file.
         OSError
             The file cannot be written.
         """
         if path is not None:
-            write_text(Path(path), self._text + "\n")
+            write_text(Path(path_of("path", path)), self._text + "\n")
         return self._text
 
     @property
@@ -173,7 +187,9 @@ class Result:
     def _simulated(self, key: str) -> dict[str, Any]:
         value: dict[str, Any] | None = self.record["provenance"].get(key)
         if value is None:
-            raise ConfigError(f"{self.name}: the record has no {key}; nobody knows that of a measured drive")
+            measured = self.record["provenance"].get("measured") is not None
+            why = "; nobody knows that of a measured drive" if measured else ""
+            raise ConfigError(f"{self.name}: the record has no {key}{why}")
         return value
 
     @property
@@ -185,9 +201,10 @@ class Result:
         return int(self.geometry["logical_pages"]) * int(self.geometry["page_bytes"])
 
     @property
-    def seed(self) -> int:
-        """Random seed."""
-        return int(self.record["provenance"].get("seed") or 0)
+    def seed(self) -> int | None:
+        """Random seed; ``None`` of a measured drive."""
+        seed = self.record["provenance"].get("seed")
+        return None if seed is None else int(seed)
 
     @property
     def digest(self) -> str:
@@ -325,6 +342,8 @@ class Result:
         return frame
 
     def _repr_html_(self) -> str:
+        if self._capacity_if_known() is None:
+            return _html.page(self.name, _html.table({"WAF": self.waf, "capacity": "not in the record"}))
         written, name_of_written = self.timeline._written
         lines: list[_html.Line] = [("device", "currentColor", written, self.timeline.waf)]
         if len(self.handles) > 1:
@@ -339,16 +358,24 @@ class Result:
             "host": f"{self.host_bytes / 1e9:.4g} GB"
             + (f", {self.host_bytes / self.capacity:.3g}x" if self.capacity else ""),
             "media": f"{self.media_bytes / 1e9:.4g} GB",
-            "seed": self.seed,
         }
+        if self.seed is not None:
+            rows["seed"] = self.seed
         chart = _html.chart(lines, name_of_written, "cumulative WAF")
         return _html.page(self.name, _html.table(rows), chart)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (Result, (self._text,))
 
+    def _capacity_if_known(self) -> int | None:
+        try:
+            return self.capacity
+        except ConfigError:
+            return None
+
     def __repr__(self) -> str:
-        at = f"{self.host_bytes / self.capacity:.3g}x" if self.capacity else f"{self.host_bytes / 1e9:.4g} GB"
+        capacity = self._capacity_if_known()
+        at = f"{self.host_bytes / capacity:.3g}x" if capacity else f"{self.host_bytes / 1e9:.4g} GB"
         return f"<wafer.Result {self.name}: WAF {self.waf:.4f} at {at}>"
 
 
@@ -406,7 +433,7 @@ def report(
     Raises
     ------
     ConfigError
-        There are no results.
+        There are no results, or ``path`` is a folder.
     OSError
         The file cannot be written.
 
@@ -419,9 +446,11 @@ def report(
     >>> "<title>One run</title>" in page
     True
     """
-    page = _wafer.report([run.to_json() for run in several("results", results, Result)], title)
-    if path is not None:
-        write_text(Path(path), page)
+    texts = [run.to_json() for run in several("results", results, Result)]
+    file = None if path is None else Path(path_of("path", path))
+    page = _wafer.report(texts, text_of("title", title))
+    if file is not None:
+        write_text(file, page)
     return page
 
 
@@ -454,19 +483,37 @@ def read_results(*paths: str | os.PathLike[str]) -> list[Result]:
     [3]
     """
     results: list[Result] = []
-    for path in map(Path, paths):
-        files = sorted(path.glob("*.json")) if path.is_dir() else [path]
-        for file in files:
-            text = read_text(file)
-            try:
-                found = json.loads(text)
-            except ValueError as error:
-                raise ConfigError(f"{file}: {error}") from None
-            first = found[0] if isinstance(found, list) and found else found
-            is_record = isinstance(first, dict) and first.get("schema") == SCHEMA
-            if is_record or not path.is_dir():
-                results.extend(map(Result, _wafer.read_records(os.fspath(file), text)))
+    for path in (Path(path_of("paths", path)) for path in paths):
+        for file in sorted(path.glob("*.json")) if path.is_dir() else [path]:
+            results.extend(records_of(file, skip=path.is_dir()))
     return results
+
+
+def records_of(path: Path, *, skip: bool) -> list[Result]:
+    """Returns the records of one file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    skip
+        Whether there are none in a file with other JSON, instead of an error.
+
+    Raises
+    ------
+    ConfigError
+        The file cannot be read, or a record is damaged.
+    """
+    text = read_text(path)
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise ConfigError(f"{path}: {error}") from None
+    first = found[0] if isinstance(found, list) and found else found
+    is_record = isinstance(first, dict) and first.get("schema") == SCHEMA
+    if skip and not is_record:
+        return []
+    return [Result(record) for record in _wafer.read_records(os.fspath(path), text)]
 
 
 def write_text(path: Path, text: str) -> None:

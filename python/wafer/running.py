@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from wafer import _toml, _wafer
-from wafer._arguments import flag, instance, known, of_a_dict, text, whole_or_none
+from wafer._arguments import file, flag, instance, known, of_a_dict, text, whole_or_none
 from wafer._errors import ConfigError
 from wafer._wafer import Cancel
 from wafer.device import Device, assignments, nested
@@ -105,6 +105,7 @@ class Experiment:
         device = Device(device) if isinstance(device, str) else device
         instance("device", device, Device)
         instance("workload", workload, Workload, 'such as wafer.fio("job.fio")')
+        name = text("name", name)
         inner = _wafer.Experiment(device._inner, workload._inner, _checked(settings))
         self._inner = inner.named(name) if name else inner
         # Recipe to rebuild it in another process.
@@ -204,6 +205,7 @@ class Experiment:
         WaferError
             As for :func:`wafer.run`.
         """
+        _check_cancel(cancel)
         return Result(_wafer.run(self._inner, None, None, cancel, numbers))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -260,12 +262,12 @@ def experiment(
     if isinstance(source, Mapping):
         name = str(source.get("name", "experiment"))
         keys = {key: value for key, value in source.items() if key != "name"}
-        path = os.fspath(Path(folder).resolve() / f"{name}.toml")
+        path = os.fspath(Path(file("folder", folder)).resolve() / f"{name}.toml")
         if isinstance(keys.get("device"), Mapping):
             keys["device"] = nested(keys["device"])
         with of_a_dict(name, path):
             return _from_toml(path, _toml.document(keys), device, overrides, checked)
-    return _from_toml(os.fspath(source), None, device, overrides, checked)
+    return _from_toml(file("source", source), None, device, overrides, checked)
 
 
 def _unpickle(device: Device, workload: Workload, name: str | None, settings: Settings) -> Experiment:
@@ -349,6 +351,7 @@ def run(
         made = Experiment(device, workload, **settings)
     if not (isinstance(progress, bool) or progress is None or callable(progress)):
         raise TypeError(f"progress: expected True, False or a function, not {progress!r:.60}")
+    _check_cancel(cancel)
     note = made._inner.unusual_end()
     if note is not None:
         warnings.warn(note, stacklevel=2)
@@ -362,6 +365,11 @@ def run(
         finally:
             bar.close()
     return Result(_wafer.run(made._inner, called, progress or None, cancel))
+
+
+def _check_cancel(cancel: Any) -> None:
+    if cancel is not None:
+        instance("cancel", cancel, Cancel)
 
 
 def _checked(settings: Mapping[str, Any]) -> _wafer._Settings:
@@ -384,7 +392,7 @@ def _checked(settings: Mapping[str, Any]) -> _wafer._Settings:
         "seed": whole_or_none("seed", settings.get("seed")),
         "samples": whole_or_none("samples", settings.get("samples")),
         "pace": text("pace", pace),
-        "pace_from": None if pace_from is None else os.fspath(pace_from),
+        "pace_from": None if pace_from is None else file("pace_from", pace_from),
         "precondition": text("precondition", settings.get("precondition")),
         "time": flag("time", settings.get("time")),
     }

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from wafer import _wafer
-from wafer._arguments import MOST, number
-from wafer._errors import ConfigError
+from wafer._arguments import whole
 
 __all__ = ["parse_size", "size_text"]
 
 
-def parse_size(size: str | int, name: str = "size") -> int:
+def parse_size(size: str | float, name: str = "size") -> int:
     """Returns the bytes of ``"3.84TB"`` (decimal), ``"448GiB"`` (binary) or a number of bytes.
 
     Raises
@@ -19,9 +18,8 @@ def parse_size(size: str | int, name: str = "size") -> int:
     """
     if isinstance(size, str):
         return _wafer.parse_size(size, name)
-    if not 0 <= number(name, size) <= MOST:
-        raise ConfigError(f"{name}: expected bytes from 0, not {size!r}")
-    return int(size)
+    # As in 64e9.
+    return whole(name, int(size) if isinstance(size, float) and size.is_integer() else size)
 
 
 def size_text(size: int) -> str:

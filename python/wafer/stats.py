@@ -122,7 +122,9 @@ def mean(values: Sequence[float] | npt.NDArray[Any]) -> Mean:
     Raises
     ------
     ConfigError
-        There are no values, or they are not numbers.
+        There are no values, or one is NaN.
+    TypeError
+        They are not numbers.
 
     Examples
     --------
@@ -131,9 +133,15 @@ def mean(values: Sequence[float] | npt.NDArray[Any]) -> Mean:
     1.10 ± 0.25
     """
     try:
-        numbers = [float(value) for value in values]
+        given = list(values)
+        if any(isinstance(value, (str, bytes)) for value in given):
+            raise TypeError("texts")
+        numbers = [float(value) for value in given]
     except (TypeError, ValueError):
-        raise ConfigError(f"values: expected numbers, not {values!r:.60}") from None
+        raise TypeError(f"values: expected numbers, not {values!r:.60}") from None
+    for index, value in enumerate(numbers):
+        if math.isnan(value):
+            raise ConfigError(f"values[{index}]: expected a number, not nan")
     found = _wafer.mean(numbers)
     if found is None:
         raise ConfigError("mean: no values")
@@ -173,23 +181,25 @@ def compare(
     -0.2
     """
     first, second = _by_seed("a", a, value), _by_seed("b", b, value)
-    seeds = sorted(first.keys() & second.keys())
+    seeds = sorted(first.keys() & second.keys(), key=lambda seed: -1 if seed is None else seed)
     change = _wafer.change([(first[seed], second[seed]) for seed in seeds])
     return Change(*change, len(seeds), value)
 
 
 def _by_seed(
     name: str, runs: Result | Sequence[Result] | Mapping[int, float], value: str
-) -> dict[int, float]:
+) -> dict[int | None, float]:
     # Results import the package's other modules, so the class cannot be imported above.
     from wafer.result import Result
 
     if isinstance(runs, Mapping):
         return {int(seed): float(number) for seed, number in runs.items()}
-    found: dict[int, float] = {}
+    # A measured drive has no seed; its only run has the key None.
+    found: dict[int | None, float] = {}
     for result in several(name, runs, Result):
         if result.seed in found:
-            raise ConfigError(f"compare: seed {result.seed} twice")
+            twice = "several runs without a seed" if result.seed is None else f"seed {result.seed} twice"
+            raise ConfigError(f"compare: {twice}")
         found[result.seed] = _number(result.summary, value)
     return found
 
@@ -198,9 +208,12 @@ def _number(row: Mapping[str, Any], column: str) -> float:
     if column not in row:
         raise ConfigError(f"{column}: no such column; there are {', '.join(map(str, row))}")
     try:
-        return float(row[column])
+        found = float(row[column])
     except (TypeError, ValueError):
-        raise ConfigError(f"{column}: expected a column of numbers, not {row[column]!r:.60}") from None
+        found = math.nan
+    if math.isnan(found):
+        raise ConfigError(f"{column}: expected a column of numbers, not {row[column]!r:.60}")
+    return found
 
 
 def summarise(rows: Sequence[Mapping[str, Any]], value: str, by: str | Sequence[str]) -> list[Summary]:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wafer import _wafer
+from wafer._arguments import file
 from wafer._errors import WorkloadError
 
 __all__ = ["Placer", "Requests", "requests"]
@@ -106,7 +107,7 @@ def requests(path: str | os.PathLike[str], *, format: str | None = None) -> Iter
     >>> for chunk in wafer.requests("web.blkparse.gz"):  # doctest: +SKIP
     ...     print(chunk.length[chunk.writes].sum())
     """
-    reader = _wafer.TraceRequests(os.fspath(path), format)
+    reader = _wafer.TraceRequests(file("path", path), format)
     while (arrays := reader.next()) is not None:
         time_ns, op, volume, process, offset, length, placement = arrays
         known = np.where(process == np.uint32(0xFFFFFFFF), -1, process.astype(np.int64))

@@ -161,7 +161,7 @@ def workload(table: Mapping[str, Any], *, folder: str | os.PathLike[str] = ".") 
     instance("table", table, Mapping, 'such as {"fio": "job.fio"}')
     text = _toml.document({"workload": dict(table)})
     with of_a_dict("workload", "workload"):
-        return _table(text, os.fspath(Path(folder).resolve()))
+        return _table(text, os.fspath(Path(file("folder", folder)).resolve()))
 
 
 def _table(text: str, folder: str) -> Workload:
@@ -230,7 +230,7 @@ def tenants(*tables: Mapping[str, Any], folder: str | os.PathLike[str] = ".") ->
     'tenants'
     """
     several("tenants", tables, Mapping)
-    start = os.fspath(Path(folder).resolve())
+    start = os.fspath(Path(file("folder", folder)).resolve())
     made = []
     for table in tables:
         given = table.get("workload")

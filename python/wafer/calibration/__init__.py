@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from wafer._arguments import file
 from wafer._errors import Cancelled, ConfigError, RunError
 from wafer._wafer import Cancel
 from wafer.calibration.counters import Curve, read_curve
@@ -141,28 +142,24 @@ def calibrate(
         raise ConfigError(f"fraction: {fraction} is not in (0, 1]")
     if time_limit is not None and not time_limit > 0:
         raise ConfigError(f"time_limit: expected seconds above 0, not {time_limit!r}")
-    size = capacity_of(capacity)
+    path, size = file("path", path), capacity_of(capacity)
     curve = read_curve(path, size)
     if workload is None:
         workload = fio_text(ONE_STREAM, name="one-stream")
     elif not isinstance(workload, Workload):
-        workload = fio(workload)
+        workload = fio(file("workload", workload))
     fitted = float(curve.host_bytes[-1]) * fraction
     part = curve.until(fitted)
     if len(part) < 10:
-        raise ConfigError(
-            f"{os.fspath(path)}: {len(part)} samples in the fitted part; at least 10 are needed"
-        )
+        raise ConfigError(f"{path}: {len(part)} samples in the fitted part; at least 10 are needed")
     if part.host_bytes[-1] < 0.5 * size:
         share = part.host_bytes[-1] / size
         raise ConfigError(
-            f"{os.fspath(path)}: the fitted part covers {share:.2f} drive writes; garbage collection begins "
+            f"{path}: the fitted part covers {share:.2f} drive writes; garbage collection begins "
             "only once the drive has been filled, so at least 0.5 are needed"
         )
     if part.media_bytes[-1] < 1.005 * part.host_bytes[-1]:
-        raise RunError(
-            f"{os.fspath(path)}: WAF is {part.waf[-1]:.3f}; without garbage collection, nothing to fit"
-        )
+        raise RunError(f"{path}: WAF is {part.waf[-1]:.3f}; without garbage collection, nothing to fit")
 
     cancel = Cancel()
     keys = dict(known or {})
@@ -260,13 +257,13 @@ def calibrate(
         runs=found.runs,
         seconds=time.monotonic() - started,
         capacity=size,
-        source=os.fspath(path),
+        source=path,
         curve=curve,
         fitted=float(part.host_bytes[-1]),
         result=checked.result,
         candidate=found.best,
         stopped=found.stopped or None,
-        inputs=(os.fspath(path), workload.path),
+        inputs=(path, workload.path),
     )
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from wafer._arguments import file as path_of
 from wafer._arguments import read_text
 from wafer._errors import ConfigError
 
@@ -81,7 +82,7 @@ def read_curve(path: str | os.PathLike[str], capacity: int | None = None) -> Cur
         No such file, no known format, fewer than 10 samples, or counters that decrease; names
         the file and the line.
     """
-    file = Path(path)
+    file = Path(path_of("path", path))
     text = read_text(file, "utf-8-sig")
     samples = _json(text) or _nvme_text(text) or _csv(file, text, capacity)
     return _curve(file, samples)

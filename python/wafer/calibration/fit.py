@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wafer import __version__, _html
-from wafer._arguments import not_an_input
+from wafer._arguments import file, not_an_input
 from wafer._colours import COLOURS
 from wafer.calibration.counters import Curve
 from wafer.calibration.model import Candidate, Structure
@@ -156,8 +156,9 @@ class Fit:
         ]
         text = "\n".join(lines) + "\n" + self.device.to_toml()
         if path is not None:
-            not_an_input(path, self.inputs)
-            write_text(Path(path), text)
+            name = file("path", path)
+            not_an_input(name, self.inputs)
+            write_text(Path(name), text)
         return text
 
     def plot(self, ax: Axes | None = None) -> Axes:

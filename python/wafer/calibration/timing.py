@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from wafer import _wafer
-from wafer._arguments import file, not_an_input, whole
+from wafer._arguments import file, instance, not_an_input, whole
 from wafer._errors import ConfigError
 from wafer._wafer import Cancel
 from wafer.calibration.fit import Interval
@@ -86,8 +86,9 @@ class TimingFit:
             ``path`` is a file that the fit read.
         """
         if path is not None:
-            not_an_input(path, self.inputs)
-            write_text(Path(path), self._text)
+            name = file("path", path)
+            not_an_input(name, self.inputs)
+            write_text(Path(name), self._text)
         return self._text
 
     def __str__(self) -> str:
@@ -153,6 +154,8 @@ def calibrate_timing(
     """
     if (measured is None) == (not fio_json):
         raise ConfigError("measured: give a table, or results of fio as fio_json, and not both")
+    if cancel is not None:
+        instance("cancel", cancel, Cancel)
     start = file("device", device)
     given = [fio_json] if isinstance(fio_json, (str, os.PathLike)) else fio_json
     files = [file("fio_json", each) for each in given]

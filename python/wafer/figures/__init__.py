@@ -10,13 +10,15 @@ import json
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
+from wafer._arguments import file, read_text
 from wafer._errors import ConfigError
 from wafer.figures.studies import FIGURES, Material
 from wafer.plot.curves import plot_fit, plot_result
 from wafer.plot.style import COLOURS, save, styled
 from wafer.plot.sweeps import crossover, plot_crossover, plot_sweep
-from wafer.result import read_results
+from wafer.result import records_of
 
 __all__ = [
     "COLOURS",
@@ -38,22 +40,35 @@ def read_material(paths: Iterable[str | os.PathLike[str]]) -> Material:
     Raises
     ------
     ConfigError
-        A path does not exist, or a file given by name is not a record.
+        A path does not exist, a file is damaged, or one given by name is not a record. Other JSON files
+        of folders are skipped.
     """
     material = Material()
-    for path in map(Path, paths):
+    for path in (Path(file("paths", path)) for path in paths):
         if not path.exists():
             raise ConfigError(f"{path}: no such file or folder")
-        for file in sorted(path.rglob("*.json")) if path.is_dir() else [path]:
-            if file.name == "reproduce.json":
-                material.rows.extend(json.loads(file.read_text(encoding="utf-8"))["rows"])
+        for found in sorted(path.rglob("*.json")) if path.is_dir() else [path]:
+            if found.name == "reproduce.json":
+                material.rows.extend(_rows(found))
             else:
-                try:
-                    material.results.extend(read_results(file))
-                except ConfigError:
-                    if not path.is_dir():
-                        raise
+                material.results.extend(records_of(found, skip=path.is_dir()))
     return material
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    """Returns the rows of ``reproduce.json``."""
+    try:
+        table = json.loads(read_text(path))
+    except json.JSONDecodeError as error:
+        raise ConfigError(f"{path}: {error}") from None
+    rows = table.get("rows") if isinstance(table, dict) else None
+    if not isinstance(rows, list):
+        raise ConfigError(f"{path}: not a table of `wafer reproduce`: no rows")
+    for number, row in enumerate(rows):
+        known = isinstance(row, dict) and "/" in str(row.get("id"))
+        if not known or not isinstance(row.get("published"), (int, float)):
+            raise ConfigError(f"{path}: rows[{number}]: expected an id and a published value")
+    return rows
 
 
 def draw_all(
@@ -71,7 +86,7 @@ def draw_all(
     ConfigError
         As for :func:`wafer.figures.read_material`.
     """
-    material = read_material(paths)
+    material, folder = read_material(paths), Path(file("out", out))
     drawn: dict[str, list[Path]] = {}
     missing: list[str] = []
     for figure in FIGURES:
@@ -80,5 +95,5 @@ def draw_all(
         if made is None:
             missing.append(figure.name)
         else:
-            drawn[figure.name] = save(made, *(Path(out) / f"{figure.name}.{kind}" for kind in ("pdf", "png")))
+            drawn[figure.name] = save(made, *(folder / f"{figure.name}.{kind}" for kind in ("pdf", "png")))
     return drawn, missing

@@ -36,8 +36,9 @@ class Material:
     rows: list[dict[str, Any]] = field(default_factory=list)
 
     def with_job(self, stem: str) -> list[Result]:
-        """Returns the runs of a job file, by its name without extension."""
-        return [r for r in self.results if PurePath(_workload(r)["path"]).stem == stem]
+        """Returns the simulated runs of a job file, by its name without extension."""
+        simulated = [r for r in self.results if r.record["provenance"].get("geometry") is not None]
+        return [r for r in simulated if PurePath(_workload(r)["path"]).stem == stem]
 
     def row(self, identifier: str) -> dict[str, Any] | None:
         """Returns a row of ``reproduce.json`` by its id."""
@@ -84,20 +85,47 @@ def _logical_rus(result: Result) -> float:
     return float(result.geometry["logical_pages"]) / float(result.geometry["pages_per_ru"])
 
 
+#: Over-provisioning of the studied devices by profile; `warp` is studied with two.
+_SPARE = {"drive-a": (0.208,), "drive-b": (0.10,), "warp": (0.14, 0.10), "warp-pi": (0.10,)}
+#: Logical capacity of the emulator with one stream, MiB. Scaled runs keep the number of its reclaim units.
+_EMULATOR_MIB = 448 * 1024
+
+
+def _has_spare(result: Result, *shares: float) -> bool:
+    """Returns whether the over-provisioning is one of these, within half a point."""
+    spare = float(result.geometry["overprovisioning"])
+    return any(abs(spare - share) <= 0.005 for share in shares)
+
+
+def _is_studied(result: Result) -> bool:
+    """Returns whether the over-provisioning is that of the study's device of this name."""
+    return _has_spare(result, *_SPARE.get(_device(result), ()))
+
+
+def _seed(result: Result) -> int:
+    """Returns the seed for sorting; runs without one come first."""
+    return -1 if result.seed is None else result.seed
+
+
 def _first(results: Sequence[Result], isolation: str | None = None) -> Result | None:
-    """Returns the longest run of the study's own device (greedy, eight handles) with the smallest seed."""
+    """Returns the longest run of the study's own device with the smallest seed.
+
+    The device is greedy, has eight handles, and the over-provisioning of the study.
+    """
     kept = [
         r
         for r in results
         if r.config["gc"]["policy"] == "greedy"
         and r.config["handles"] == 8
         and (isolation is None or r.config["isolation"] == isolation)
+        and _is_studied(r)
     ]
 
     def order(result: Result) -> tuple[bool, float, int]:
         # A run named after its job is the study's own; others vary something.
         stem = PurePath(_workload(result)["path"]).stem
-        return (stem not in result.name, -round(result.host_bytes / result.capacity, 2), result.seed)
+        volume = round(result.host_bytes / result.capacity, 2)
+        return (stem not in result.name, -volume, _seed(result))
 
     return min(kept, key=order, default=None)
 
@@ -124,8 +152,18 @@ def one_stream(material: Material) -> Figure | None:
     found: dict[str, list[Result]] = {}
     for result in material.with_job("one-stream"):
         device = _device(result)
-        if device == "warp" and result.geometry["overprovisioning"] < 0.12:
-            device = "warp-op10"
+        if device == "warp":
+            # The label tells size and over-provisioning, so runs with others are left out.
+            unit = _EMULATOR_MIB / _logical_rus(result)
+            studied = {"warp": (128, 0.14), "warp-op10": (256, 0.10)}
+            device = next(
+                (
+                    name
+                    for name, (size, spare) in studied.items()
+                    if abs(unit / size - 1) < 0.01 and _has_spare(result, spare)
+                ),
+                "",
+            )
         found.setdefault(device, []).append(result)
     curves = [(label, _first(found.get(device, []))) for device, label in kinds.items()]
     return _panel(material, curves, "One stream (lines: wafer; hollow: measured)")
@@ -138,7 +176,8 @@ def three_streams(material: Material) -> Figure | None:
         curves = []
         for placement, label in PLACEMENTS.items():
             results = material.with_job(f"three-stream-{traffic}-{placement}")
-            first = _first([r for r in results if _device(r) == "warp"], "initially")
+            warp = [r for r in results if _device(r) == "warp" and _has_spare(r, 0.14)]
+            first = _first(warp, "initially")
             if first is not None:
                 curves.append((label, first))
         if curves:
@@ -158,6 +197,7 @@ def persistently_isolated(material: Material) -> Figure | None:
     curves = []
     for traffic, placement in (("zoned", "fdp"), ("zipf12", "fdp-share")):
         results = material.with_job(f"three-stream-{traffic}-{placement}")
+        results = [r for r in results if _device(r) == "warp-pi"]
         curves.append((f"{TRAFFIC[traffic]}, {PLACEMENTS[placement]}", _first(results, "persistently")))
     return _panel(material, curves, "Persistently isolated, OP 10 %")
 
@@ -173,7 +213,9 @@ def noisy_handle(material: Material) -> Figure | None:
         ("warp", "initially", "II"),
         ("warp-pi", "persistently", "PI (hollow: published)"),
     ):
-        runs = [r for r in material.with_job("three-stream-zoned-fdp") if _device(r) == device]
+        spare = 0.14 if device == "warp" else 0.10
+        jobs = material.with_job("three-stream-zoned-fdp")
+        runs = [r for r in jobs if _device(r) == device and _has_spare(r, spare)]
         result = _first(runs, isolation)
         if result is not None:
             panels.append((name, result))
@@ -197,7 +239,8 @@ def noisy_handle(material: Material) -> Figure | None:
 
 def save_sequential(material: Material) -> Figure | None:
     """WARP, Fig. 15: extra media bytes by the handle that causes them."""
-    runs = [r for r in material.with_job("three-stream-zoned-fdp") if _device(r) == "warp"]
+    jobs = material.with_job("three-stream-zoned-fdp")
+    runs = [r for r in jobs if _device(r) == "warp" and _has_spare(r, 0.14)]
     # Prefer the run with attribution of relocations.
     result = _first([r for r in runs if r.record.get("attribution")] or runs, "initially")
     if result is None:
@@ -318,7 +361,7 @@ _BUILDS = {
 def _builds(material: Material) -> dict[str, dict[str, Result]]:
     """Returns the runs of the kernel compilation by kind and scenario, with the smallest seed."""
     found: dict[str, dict[str, Result]] = {}
-    for result in sorted(material.results, key=lambda r: r.seed):
+    for result in sorted(material.results, key=_seed):
         study, _, rest = result.name.rpartition("/")[-1].partition("-")
         for scenario in _KERNEL:
             kind = rest.removesuffix(scenario).rstrip("-")
@@ -367,7 +410,7 @@ _EMULATED = {
 def cachelib(material: Material) -> Figure | None:
     """WARP: CacheLib with small-object caches (SOC) of several sizes, on drive A and on the emulator."""
     runs: dict[str, Result] = {}
-    for result in sorted(material.results, key=lambda r: r.seed):
+    for result in sorted(material.results, key=_seed):
         _, found, kind = result.name.lower().rpartition("cachelib-")
         if found:
             runs.setdefault(kind, result)
@@ -411,7 +454,7 @@ def cachelib(material: Material) -> Figure | None:
 def f2fs(material: Material) -> Figure | None:
     """WARP: F2FS file server."""
     runs: dict[tuple[bool, str], Result] = {}
-    for result in sorted(material.results, key=lambda r: r.seed):
+    for result in sorted(material.results, key=_seed):
         name = result.name.lower()
         if "f2fs" in name:
             runs.setdefault(("captured" in name, name.rpartition("-")[-1]), result)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from wafer._arguments import file, number
 from wafer._colours import COLOURS, handle_colour
 from wafer._errors import ConfigError
 from wafer._extras import need
@@ -122,6 +123,11 @@ def axes(ax: Axes | None = None, *, width: float = ONE_COLUMN, height: float = H
     Axes
         Axes in the style of the package.
 
+    Raises
+    ------
+    ConfigError
+        A size is no number above 0.
+
     Examples
     --------
     >>> from wafer import plot
@@ -130,6 +136,9 @@ def axes(ax: Axes | None = None, *, width: float = ONE_COLUMN, height: float = H
     """
     if ax is not None:
         return ax
+    for name, inches in (("width", width), ("height", height)):
+        if number(name, inches) <= 0:
+            raise ConfigError(f"{name}: expected inches above 0, not {inches!r}")
     plt = pyplot()
     with plt.rc_context(_RC):
         made: Axes = plt.figure(figsize=(width, height)).add_subplot()
@@ -179,6 +188,8 @@ def save(made: Axes | Figure, *paths: str | os.PathLike[str]) -> list[Path]:
     ------
     ConfigError
         Matplotlib does not write a format.
+    TypeError
+        ``made`` is neither a figure nor axes.
 
     Examples
     --------
@@ -189,7 +200,9 @@ def save(made: Axes | Figure, *paths: str | os.PathLike[str]) -> list[Path]:
     """
     plt = pyplot()
     figure: Any = made.figure if hasattr(made, "transData") else made
-    written = [Path(path) for path in paths]
+    if not hasattr(figure, "savefig"):
+        raise TypeError(f"made: expected axes or a figure, not {type(made).__name__} {made!r:.60}")
+    written = [Path(file("paths", path)) for path in paths]
     formats = figure.canvas.get_supported_filetypes()
     for path in written:
         if path.suffix.lstrip(".") not in formats:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wafer import _html
-from wafer._arguments import names, whole_or_none
+from wafer._arguments import file, names, whole_or_none
 from wafer._colours import COLOURS
 from wafer._errors import ConfigError, RunError
 from wafer._extras import need
@@ -329,8 +329,8 @@ def sweep(
     >>> spec = {"device": small, "workload": {"fio_text": job}, "volume": "2x", "seeds": 2}
     >>> spec["grid"] = {"overprovisioning": [0.5, 0.6]}
     >>> sweep = wafer.sweep(spec, out=tempfile.mkdtemp())
-    >>> sweep
-    <wafer.Sweep ...: 4 points>
+    >>> [row["status"] for row in sweep]
+    ['done', 'done', 'done', 'done']
     """
     if on_error not in ("raise", "keep"):
         raise ConfigError(f'on_error: expected "raise" or "keep", not {on_error!r}')
@@ -341,9 +341,9 @@ def sweep(
     workers, memory = whole_or_none("workers", workers, 1), whole_or_none("memory", memory, 1)
     if engine == "local" and cluster is not None:
         raise ConfigError('cluster: engine="local" has none')
-    spec = read_spec(grid)
+    spec = read_spec(grid if isinstance(grid, Mapping) else file("grid", grid))
     points = spec.points()
-    store = Store(Path("sweeps") / spec.name if out is None else Path(out), points)
+    store = Store(Path("sweeps") / spec.name if out is None else Path(file("out", out)), points)
     store.write_catalogue()
     if records == "whole" and store.brief:
         raise ConfigError(f'records: {store.folder} holds brief records; "whole" ones need another folder')

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from wafer import _toml
-from wafer._arguments import flag, number, read_text, whole
+from wafer._arguments import file, flag, number, read_text, whole
 from wafer._errors import ConfigError
 from wafer.device import dotted, nested, profiles
 
@@ -103,7 +103,7 @@ def read_spec(source: str | os.PathLike[str] | Mapping[str, Any], folder: Path |
         given, name, where = dict(source), str(source.get("name", "sweep")), folder or Path()
         place = name
     else:
-        path = Path(source)
+        path = Path(file("source", source))
         place, name, where = str(path), path.stem, path.parent
         given = _loads(path)
     kept = {key: value for key, value in given.items() if key not in _OWN and value is not None}
