@@ -128,21 +128,29 @@ fn exponential(random: &mut Xoshiro256PlusPlus, mean: f64) -> f64 {
     -(((random.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64).ln() * mean
 }
 
+/// Reads one die at random times, `gap` nanoseconds apart in the mean. Returns the mean wait behind other reads, and the
+/// share of the time in which the die was busy.
+fn read_at_random(timing: TimingConfig, gap: f64) -> (f64, f64) {
+    let mut host = Host::new(&TimingConfig { dies: 1, channels: 1, ..timing });
+    let mut at = 0.0;
+    for _ in 0..200_000 {
+        at += exponential(&mut host.random, gap);
+        host.read(at as u64);
+    }
+    host.finish();
+    let wait: f64 = host.done.iter().map(|d| d.parts.0[Part::Reads as usize] as f64).sum();
+    let busy = host.media.counts().dies.of(Work::HostRead) as f64 / at;
+    (wait / host.done.len() as f64, busy)
+}
+
 /// Mean wait of a queue with random arrivals and constant service: rho * service / (2 * (1 - rho)).
 #[test]
 fn one_die_is_an_m_d_1_queue() {
     for load in [0.2, 0.5, 0.8] {
-        let mut host = Host::new(&TimingConfig { dies: 1, channels: 1, ..timing() });
-        let mut at = 0.0;
-        for _ in 0..200_000 {
-            at += exponential(&mut host.random, 50_000.0 / load);
-            host.read(at as u64);
-        }
-        host.finish();
-        let wait: f64 = host.done.iter().map(|d| d.parts.0[Part::Reads as usize] as f64).sum();
-        let mean = wait / host.done.len() as f64;
+        let (mean, busy) = read_at_random(timing(), 50_000.0 / load);
         let expected = load * 50_000.0 / (2.0 * (1.0 - load));
         assert!((mean / expected - 1.0).abs() < 0.05, "{load}: {mean} {expected}");
+        assert!((busy - load).abs() < 0.02, "{load}: {busy}");
     }
 }
 
@@ -151,22 +159,13 @@ fn one_die_is_an_m_d_1_queue() {
 #[test]
 fn a_die_of_two_independent_planes_is_an_m_d_2_queue() {
     for load in [0.2, 0.5, 0.8] {
-        let planes = TimingConfig { dies: 1, channels: 1, independent_planes: true, ..timing() };
-        let mut host = Host::new(&planes);
-        let mut at = 0.0;
-        for _ in 0..200_000 {
-            at += exponential(&mut host.random, 25_000.0 / load);
-            host.read(at as u64);
-        }
-        host.finish();
-        let wait: f64 = host.done.iter().map(|d| d.parts.0[Part::Reads as usize] as f64).sum();
-        let mean = wait / host.done.len() as f64;
+        let planes = TimingConfig { independent_planes: true, ..timing() };
+        let (mean, busy) = read_at_random(planes, 25_000.0 / load);
         let m_m_2 = load * load / (1.0 - load * load) * 50_000.0;
         let expected = m_m_2 / 2.0 * (1.0 + (1.0 - load) * (14f64.sqrt() - 2.0) / (32.0 * load));
         assert!((mean / expected - 1.0).abs() < 0.05, "{load}: {mean} {expected}");
         // The die is idle when both are.
         let idle = (1.0 - load) / (1.0 + load);
-        let busy = host.media.counts().dies.of(Work::HostRead) as f64 / at;
         assert!((busy - (1.0 - idle)).abs() < 0.03, "{load}: {busy} {idle}");
     }
 }
