@@ -167,10 +167,6 @@ def test_a_figure_has_only_runs_of_the_devices_that_it_names(small, two_jobs):
     assert not lines(one, wafer.Result(json.dumps(measured)))
 
 
-def test_the_devices_of_figures_are_the_shipped_ones():
-    for profile, shares in figures.studies._SPARE.items():
-        assert wafer.Device(profile).overprovisioning == pytest.approx(shares[0], abs=0.005)
-
 
 def test_sweeps_are_plotted_and_crossovers_found(tmp_path):
     class Fake:

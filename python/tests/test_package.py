@@ -38,7 +38,10 @@ def test_a_command_that_is_not_built_in_says_how_to_get_it():
     done = python("-m", "wafer", "serve", "--device", "warp")
     assert done.returncode == 2
     assert "unrecognized subcommand 'serve'" in done.stderr
-    assert "`cargo build --release -p wafer-cli` has them" in done.stderr
+    how = "`cargo build --release -p wafer-cli` has them"
+    assert how in done.stderr
+    done = python("-m", "wafer", "figures")
+    assert done.returncode == 2 and how not in done.stderr
 
 
 def test_importing_takes_little_longer_than_numpy():

@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 pub(crate) static CANCEL: AtomicBool = AtomicBool::new(false);
 static TIMES: AtomicU32 = AtomicU32::new(0);
 
-/// Makes Ctrl-C set [`CANCEL`]; the second one does not wait for the runs to stop.
+/// Makes Ctrl-C set [`CANCEL`]; the second one ends the process at once.
 pub(crate) fn cancel_on_ctrl_c() -> Result<(), ctrlc::Error> {
-    cancel_before(2)
+    cancel_until(2)
 }
 
-/// As [`cancel_on_ctrl_c`], but only so many end the process at once.
-pub(crate) fn cancel_before(last: u32) -> Result<(), ctrlc::Error> {
+/// Makes Ctrl-C set [`CANCEL`]; the one with the number `last` ends the process at once.
+pub(crate) fn cancel_until(last: u32) -> Result<(), ctrlc::Error> {
     ctrlc::set_handler(move || {
         CANCEL.store(true, Ordering::Relaxed);
         if TIMES.fetch_add(1, Ordering::Relaxed) + 1 >= last {

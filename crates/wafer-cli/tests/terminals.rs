@@ -117,6 +117,25 @@ fn nothing_hostile_reaches_a_terminal() {
 }
 
 #[test]
+fn a_signal_gives_the_terminal_back() {
+    let folder = crate::serve::folder(1);
+    let mut server = crate::serve::Server::start(folder.path(), &[]);
+    let port = server.page.rsplit(':').next().unwrap();
+    let wafer = env!("CARGO_BIN_EXE_wafer");
+    let command = format!("timeout --foreground -s TERM 1 {wafer} top {port}");
+    let output = Command::new("script")
+        .args(["-qec", &command, "/dev/null"])
+        .env("TERM", "xterm")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    server.child.kill().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    let entered = text.find("\x1b[?1049h").unwrap_or_else(|| panic!("{text:?}"));
+    assert!(text[entered..].contains("\x1b[?1049l"), "{text:?}");
+}
+
+#[test]
 fn what_a_server_sends_does_not_act_either() {
     use std::io::{Read as _, Write as _};
     let body = serde_json::json!({

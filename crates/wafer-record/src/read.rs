@@ -231,11 +231,26 @@ mod tests {
             with(&|r| r["summary"]["host_bytes"] = json!(-1)),
             "r.json: summary.host_bytes: invalid value: integer `-1`, expected u64"
         );
-        let geometry = json!({ "page_bytes": 4096, "logical_pages": u64::MAX, "pages_per_ru": 256,
+        let geometry = json!({ "page_bytes": 4096, "logical_pages": 900, "pages_per_ru": 256,
             "ru_count": 4, "groups": 1, "forced_free": 1, "background_free": 1, "overprovisioning": 0.1 });
+        for (key, value, reason) in [
+            ("page_bytes", 0, "must be above 0"),
+            ("logical_pages", 0, "must be above 0"),
+            ("logical_pages", u64::MAX, "more than 8 EiB"),
+            ("page_bytes", 1 << 54, "more than 8 EiB"),
+        ] {
+            let message = with(&|r| {
+                r["provenance"]["geometry"] = geometry.clone();
+                r["provenance"]["geometry"][key] = json!(value);
+            });
+            assert!(message.starts_with("r.json: provenance.geometry."), "{message}");
+            assert!(message.ends_with(reason), "{key} {value}: {message}");
+        }
+        let units = json!({ "pages": 1, "count": 0, "stride": 0, "owners": [], "owner": [], "valid": [],
+            "erases": [], "open": [] });
         assert_eq!(
-            with(&|r| r["provenance"]["geometry"] = geometry.clone()),
-            "r.json: provenance.geometry.logical_pages: pages of this size are more than 8 EiB"
+            with(&|r| r["reclaim_units"] = units.clone()),
+            "r.json: reclaim_units: stride must be above 0"
         );
         assert_eq!(
             read_records(Path::new("/nonexistent.json")).unwrap_err().to_string(),

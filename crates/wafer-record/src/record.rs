@@ -159,11 +159,12 @@ impl GeometryRecord {
             return Err(("logical_pages", "must be above 0"));
         }
         let physical = u64::from(self.ru_count) * u64::from(self.pages_per_ru);
-        let pages = self.logical_pages.max(physical);
-        match pages.checked_mul(self.page_bytes) {
-            Some(bytes) if bytes <= i64::MAX as u64 => Ok(()),
-            _ => Err(("logical_pages", "pages of this size are more than 8 EiB")),
+        for (key, pages) in [("logical_pages", self.logical_pages), ("ru_count", physical)] {
+            if pages.checked_mul(self.page_bytes).is_none_or(|bytes| bytes > i64::MAX as u64) {
+                return Err((key, "more than 8 EiB"));
+            }
         }
+        Ok(())
     }
 }
 

@@ -6,14 +6,18 @@ are hollow; simulated ones are lines or filled.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wafer._errors import ConfigError
+from wafer.device import Device
 from wafer.plot.curves import label_axes, plot_published, plot_several
 from wafer.plot.style import COLOURS, MARKERS, PUBLISHED, grid_of_axes, handle_colour, legend, title
 from wafer.result import Result
@@ -85,21 +89,17 @@ def _logical_rus(result: Result) -> float:
     return float(result.geometry["logical_pages"]) / float(result.geometry["pages_per_ru"])
 
 
-#: Over-provisioning of the studied devices by profile; `warp` is studied with two.
-_SPARE = {"drive-a": (0.208,), "drive-b": (0.10,), "warp": (0.14, 0.10), "warp-pi": (0.10,)}
 #: Logical capacity of the emulator with one stream, MiB. Scaled runs keep the number of its reclaim units.
 _EMULATOR_MIB = 448 * 1024
 
 
-def _has_spare(result: Result, *shares: float) -> bool:
-    """Returns whether the over-provisioning is one of these, within half a point."""
-    spare = float(result.geometry["overprovisioning"])
-    return any(abs(spare - share) <= 0.005 for share in shares)
-
-
-def _is_studied(result: Result) -> bool:
-    """Returns whether the over-provisioning is that of the study's device of this name."""
-    return _has_spare(result, *_SPARE.get(_device(result), ()))
+@cache
+def _shipped_spare(profile: str) -> float:
+    """Returns the over-provisioning of a shipped profile; NaN if there is none of this name."""
+    try:
+        return Device(profile).overprovisioning
+    except ConfigError:
+        return math.nan
 
 
 def _seed(result: Result) -> int:
@@ -107,18 +107,23 @@ def _seed(result: Result) -> int:
     return -1 if result.seed is None else result.seed
 
 
-def _first(results: Sequence[Result], isolation: str | None = None) -> Result | None:
+def _first(
+    results: Sequence[Result], device: str, isolation: str | None = None, spare: float | None = None
+) -> Result | None:
     """Returns the longest run of the study's own device with the smallest seed.
 
-    The device is greedy, has eight handles, and the over-provisioning of the study.
+    The device is greedy, has eight handles, and the over-provisioning of its profile, or ``spare``, within half
+    a point.
     """
+    spare = _shipped_spare(device) if spare is None else spare
     kept = [
         r
         for r in results
-        if r.config["gc"]["policy"] == "greedy"
+        if _device(r) == device
+        and r.config["gc"]["policy"] == "greedy"
         and r.config["handles"] == 8
         and (isolation is None or r.config["isolation"] == isolation)
-        and _is_studied(r)
+        and abs(r.geometry["overprovisioning"] - spare) <= 0.005
     ]
 
     def order(result: Result) -> tuple[bool, float, int]:
@@ -143,29 +148,13 @@ def _panel(material: Material, curves: Sequence[tuple[str, Result | None]], head
 
 def one_stream(material: Material) -> Figure | None:
     """WARP, Fig. 11: one stream of 128 KiB random writes."""
-    kinds = {
-        "drive-a": "commercial drive A",
-        "drive-b": "commercial drive B",
-        "warp": "emulator, 128 MiB RUs, OP 14 %",
-        "warp-op10": "emulator, 256 MiB RUs, OP 10 %",
-    }
-    found: dict[str, list[Result]] = {}
-    for result in material.with_job("one-stream"):
-        device = _device(result)
-        if device == "warp":
-            # The label tells size and over-provisioning, so runs with others are left out.
-            unit = _EMULATOR_MIB / _logical_rus(result)
-            studied = {"warp": (128, 0.14), "warp-op10": (256, 0.10)}
-            device = next(
-                (
-                    name
-                    for name, (size, spare) in studied.items()
-                    if abs(unit / size - 1) < 0.01 and _has_spare(result, spare)
-                ),
-                "",
-            )
-        found.setdefault(device, []).append(result)
-    curves = [(label, _first(found.get(device, []))) for device, label in kinds.items()]
+    results = material.with_job("one-stream")
+    curves = [(f"commercial drive {name}", _first(results, f"drive-{name.lower()}")) for name in "AB"]
+    # The labels tell the size of reclaim units, too, so runs with others are left out.
+    for size, percent in ((128, 14), (256, 10)):
+        runs = [r for r in results if abs(_EMULATOR_MIB / _logical_rus(r) / size - 1) < 0.01]
+        label = f"emulator, {size} MiB RUs, OP {percent} %"
+        curves.append((label, _first(runs, "warp", spare=percent / 100)))
     return _panel(material, curves, "One stream (lines: wafer; hollow: measured)")
 
 
@@ -176,8 +165,7 @@ def three_streams(material: Material) -> Figure | None:
         curves = []
         for placement, label in PLACEMENTS.items():
             results = material.with_job(f"three-stream-{traffic}-{placement}")
-            warp = [r for r in results if _device(r) == "warp" and _has_spare(r, 0.14)]
-            first = _first(warp, "initially")
+            first = _first(results, "warp", "initially")
             if first is not None:
                 curves.append((label, first))
         if curves:
@@ -197,8 +185,8 @@ def persistently_isolated(material: Material) -> Figure | None:
     curves = []
     for traffic, placement in (("zoned", "fdp"), ("zipf12", "fdp-share")):
         results = material.with_job(f"three-stream-{traffic}-{placement}")
-        results = [r for r in results if _device(r) == "warp-pi"]
-        curves.append((f"{TRAFFIC[traffic]}, {PLACEMENTS[placement]}", _first(results, "persistently")))
+        first = _first(results, "warp-pi", "persistently")
+        curves.append((f"{TRAFFIC[traffic]}, {PLACEMENTS[placement]}", first))
     return _panel(material, curves, "Persistently isolated, OP 10 %")
 
 
@@ -213,10 +201,7 @@ def noisy_handle(material: Material) -> Figure | None:
         ("warp", "initially", "II"),
         ("warp-pi", "persistently", "PI (hollow: published)"),
     ):
-        spare = 0.14 if device == "warp" else 0.10
-        jobs = material.with_job("three-stream-zoned-fdp")
-        runs = [r for r in jobs if _device(r) == device and _has_spare(r, spare)]
-        result = _first(runs, isolation)
+        result = _first(material.with_job("three-stream-zoned-fdp"), device, isolation)
         if result is not None:
             panels.append((name, result))
     if not panels:
@@ -239,10 +224,10 @@ def noisy_handle(material: Material) -> Figure | None:
 
 def save_sequential(material: Material) -> Figure | None:
     """WARP, Fig. 15: extra media bytes by the handle that causes them."""
-    jobs = material.with_job("three-stream-zoned-fdp")
-    runs = [r for r in jobs if _device(r) == "warp" and _has_spare(r, 0.14)]
+    runs = material.with_job("three-stream-zoned-fdp")
     # Prefer the run with attribution of relocations.
-    result = _first([r for r in runs if r.record.get("attribution")] or runs, "initially")
+    result = _first([r for r in runs if r.record.get("attribution")], "warp", "initially")
+    result = result or _first(runs, "warp", "initially")
     if result is None:
         return None
     figure, (ax,) = grid_of_axes(1)

@@ -148,7 +148,7 @@ pub(super) fn of(sheet: &Datasheet) -> Result<Profile, LabError> {
     let single = f64::from(flash.dies) / read_us * 1e6;
     let independent = sheet.rand_read > single;
     let why = format!(
-        "random read; one page at a time dies give {single:.0} IOPS, with all planes {:.0}",
+        "random read; the dies give {single:.0} IOPS one page at a time, {:.0} on all planes",
         single * f64::from(flash.planes)
     );
     line("timing.independent_planes", independent.to_string(), Inferred, why);

@@ -10,7 +10,7 @@ use wafer_record::metrics::Waf;
 use wafer_record::{Measured, Outputs, Record, metrics};
 
 use crate::args::MeasureArgs;
-use crate::cancel::{cancel_before, is_cancelled, times_cancelled};
+use crate::cancel::{cancel_until, is_cancelled, times_cancelled};
 use wafer_output as output;
 use wafer_output::{HEADER, PLAIN, Table};
 
@@ -38,8 +38,8 @@ pub(crate) fn run(args: &MeasureArgs, quiet: bool) -> anyhow::Result<()> {
         let unit = output::bytes(source.unit_bytes());
         output::notice(quiet, &format!("no FDP statistics; {source} count in steps of {unit}"));
     }
-    // The second one gives up the last reading, and what was read is still written.
-    cancel_before(3)?;
+    // The second one gives up the last reading; the record is written all the same.
+    cancel_until(3)?;
 
     let started = SystemTime::now();
     let clock = Instant::now();

@@ -17,7 +17,7 @@ pub(crate) fn run(args: &TopArgs) -> anyhow::Result<()> {
     if args.once || !std::io::stdout().is_terminal() {
         return Ok(print(&first)?);
     }
-    // Ctrl-C is a key there: the signal is one to terminate.
+    // Signals only: Ctrl-C is a key there.
     ctrlc::set_handler(|| {
         restore();
         std::process::exit(143);

@@ -261,7 +261,23 @@ impl Ranking {
 
 #[cfg(test)]
 mod tests {
-    use super::settings;
+    use wafer_record::record::Provenance;
+    use wafer_record::{Summary, Timeline};
+
+    use super::*;
+
+    #[test]
+    fn the_baseline_saves_nothing_to_the_last_bit() {
+        let run = |waf: f64| {
+            let summary = Summary { waf, ..Summary::default() };
+            Record::new("r".into(), Provenance::default(), summary, Timeline::default())
+        };
+        for wafs in [[1.1, 1.3, 1.7], [2.2, 2.3, 2.5], [1.01, 1.02, 1.07]] {
+            let runs = wafs.map(run);
+            let saved = PolicyRow::of("greedy", &runs, &runs).saved_percent.unwrap();
+            assert!(saved == 0.0 && saved.is_sign_positive(), "{wafs:?}: {saved}");
+        }
+    }
 
     #[test]
     fn a_policy_is_compared_with_its_separation_or_destination() {
