@@ -167,7 +167,6 @@ def test_a_figure_has_only_runs_of_the_devices_that_it_names(small, two_jobs):
     assert not lines(one, wafer.Result(json.dumps(measured)))
 
 
-
 def test_sweeps_are_plotted_and_crossovers_found(tmp_path):
     class Fake:
         keys = ("device.overprovisioning", "device.isolation", "seed")

@@ -41,7 +41,8 @@ def test_a_command_that_is_not_built_in_says_how_to_get_it():
     how = "`cargo build --release -p wafer-cli` has them"
     assert how in done.stderr
     done = python("-m", "wafer", "figures")
-    assert done.returncode == 2 and how not in done.stderr
+    assert done.returncode == 2
+    assert how not in done.stderr
 
 
 def test_importing_takes_little_longer_than_numpy():

@@ -112,8 +112,8 @@ def _first(
 ) -> Result | None:
     """Returns the longest run of the study's own device with the smallest seed.
 
-    The device is greedy, has eight handles, and the over-provisioning of its profile, or ``spare``, within half
-    a point.
+    The device is greedy, has eight handles, and the over-provisioning of its profile, or ``spare``,
+    within half a point.
     """
     spare = _shipped_spare(device) if spare is None else spare
     kept = [
