@@ -43,6 +43,8 @@ pub(crate) struct RunningJob {
     issued: u64,
     /// Writes since the last Flush, in a job that sends any.
     unflushed: u32,
+    /// Whether a Flush follows at the end.
+    flushes_at_end: bool,
     /// Its flow holds it back.
     is_held: bool,
     rates: Rates,
@@ -102,6 +104,7 @@ impl RunningJob {
             thinks: false,
             issued: 0,
             unflushed: 0,
+            flushes_at_end: spec.end_fsync && spec.direction.used().contains(&WRITE),
             is_held: false,
             rates: Rates::new(spec, start, 1_000_000_000, Some(random)),
             ended: false,
@@ -125,7 +128,7 @@ impl RunningJob {
 
     /// Whether the job has ended and all its commands have completed.
     pub(crate) fn is_over(&self) -> bool {
-        self.ended && self.in_flight == 0
+        self.ended && self.in_flight == 0 && !self.flushes_at_end
     }
 
     /// Returns whether no command of it is in flight.
@@ -146,6 +149,8 @@ impl RunningJob {
     /// Lets nothing more be submitted.
     pub(crate) fn end(&mut self) {
         self.ended = true;
+        // Otherwise it goes on when these have completed.
+        self.flushes_at_end &= self.in_flight > 0;
     }
 
     /// Lets nothing be submitted from a time on.
@@ -269,6 +274,20 @@ impl RunningJob {
             self.depth.submitted(self.ticket, time);
             self.ticket += 1;
             self.reap(time, true);
+        }
+        if self.ended && self.in_flight == 0 && batch.len() < end {
+            self.flush_at_end(batch);
+        }
+    }
+
+    /// Sends the Flush at the end, unless one was the last command, as in fio.
+    fn flush_at_end(&mut self, batch: &mut Batch) {
+        let is_flushed = self.spec.fsync > 0 && self.unflushed == 0;
+        if std::mem::take(&mut self.flushes_at_end) && !is_flushed {
+            self.in_flight += 1;
+            batch.commands.push(Command::flush(NsId(self.spec.namespace)));
+            batch.times.push(self.completed.max(self.last));
+            batch.tickets.push(self.ticket);
         }
     }
 

@@ -158,6 +158,11 @@ fn a_flush_follows_so_many_writes_and_has_a_place_in_the_queue() {
     let region = JobSpec { size, io_size, random_map, number_ios: None, ..four };
     assert_eq!(ops(region.clone()), [w, w, f, w, w]);
     assert_eq!(ops(JobSpec { loops: 2, ..region }), [w, w, f, w, w, f, w, w, f, w, w, f]);
+    // One at the end, unless the last command was one, and none of a job that only reads.
+    let last = |fsync, commands| JobSpec { fsync, end_fsync: true, ..writer(2, commands) };
+    assert_eq!(ops(last(0, 3)), [w, w, w, f]);
+    assert_eq!(ops(last(2, 3)), [w, w, f, w, f]);
+    assert_eq!(ops(JobSpec { direction: Direction::Read, ..last(0, 1) }), [Op::Read]);
     // The writes are those without a flush.
     let mut plain = ClosedLoop::new(vec![writer(1, 5)], 1, false).unwrap();
     let plain: Vec<Command> = drive(&mut plain, 1000).into_iter().map(|(.., c)| c).collect();

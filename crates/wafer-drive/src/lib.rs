@@ -157,8 +157,8 @@ pub(crate) struct Inner {
     /// Names of hosts, in order of first connection. Captures refer to hosts by position.
     pub(crate) hosts: Vec<String>,
     clock: Arc<dyn Clock>,
-    /// The Timestamp feature: the value that a host set, and when.
-    pub(crate) timestamp: Option<(u64, Duration)>,
+    /// The Timestamp feature: its value, in milliseconds, and when it had it.
+    timestamp: (u64, Duration),
     /// The files of a drive with persistent data.
     persistence: Option<Persistence>,
     pub(crate) health: Health,
@@ -240,6 +240,7 @@ impl Drive {
                 Backend::File(DataFile::new(data, log, note).into())
             }
         };
+        let clock = &environment.clock;
         let mut drive = Drive {
             // Known once the files are read.
             uuid: [0; 16],
@@ -259,8 +260,8 @@ impl Drive {
                 recorder: None,
                 record_error: None,
                 hosts: Vec::new(),
-                clock: Arc::clone(&environment.clock),
-                timestamp: None,
+                clock: Arc::clone(clock),
+                timestamp: (clock.wall().as_millis() as u64, clock.monotonic()),
                 persistence: None,
                 health: Health::Saved,
                 retry: Retry::default(),
@@ -274,7 +275,7 @@ impl Drive {
             sanitizing: Sanitizing::default(),
             testing: Testing::default(),
             daily: Daily::default(),
-            started: environment.clock.monotonic(),
+            started: clock.monotonic(),
             environment,
             notices: Vec::new(),
             options,
@@ -457,7 +458,8 @@ impl Drive {
         self.lock().config.clone()
     }
 
-    /// Returns the Timestamp feature: milliseconds and attributes (Base 2.1, Timestamp).
+    /// Returns the Timestamp feature: milliseconds and attributes (Base 2.1, Timestamp). A drive that
+    /// starts sets it to the time of day, as the firmware of a host does, so that events have dates without a host.
     pub fn timestamp(&self) -> (u64, u8) {
         self.lock().timestamp()
     }
@@ -469,7 +471,7 @@ impl Drive {
 
     /// Sets the Timestamp feature.
     pub fn set_timestamp(&self, milliseconds: u64) {
-        self.lock().timestamp = Some((milliseconds, self.environment.clock.monotonic()));
+        self.lock().timestamp = (milliseconds, self.environment.clock.monotonic());
     }
 
     /// Makes every command completed before survive a loss of power.
@@ -571,14 +573,10 @@ impl Inner {
     }
 
     pub(crate) fn timestamp(&self) -> (u64, u8) {
-        match self.timestamp {
-            // Origin 1: set by a host.
-            Some((set, at)) => {
-                let since = self.clock.monotonic().saturating_sub(at);
-                (set + since.as_millis() as u64, 0b010)
-            }
-            None => (self.clock.wall().as_millis() as u64, 0),
-        }
+        let (was, at) = self.timestamp;
+        let since = self.clock.monotonic().saturating_sub(at);
+        // Origin 1: milliseconds since 1970, which were set.
+        (was + since.as_millis() as u64, 0b010)
     }
 
     /// Returns the counters over the life of the drive.

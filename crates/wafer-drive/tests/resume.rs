@@ -294,7 +294,7 @@ fn time_is_that_of_the_clock() {
     )
     .unwrap();
     clock.advance(Duration::from_secs(7));
-    assert_eq!(drive.timestamp(), (7000, 0));
+    assert_eq!(drive.timestamp(), (7000, 0b010));
     drive.set_timestamp(1_000_000);
     clock.advance(Duration::from_millis(250));
     assert_eq!(drive.timestamp(), (1_000_250, 0b010));

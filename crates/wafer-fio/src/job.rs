@@ -103,6 +103,10 @@ pub struct JobSpec {
     pub rate_process: RateProcess,
     /// `fsync` or `fdatasync`: writes after which a Flush is sent; 0: never. Only a run with a clock sends it.
     pub fsync: u32,
+    /// `end_fsync` or `fsync_on_close`: whether a job that writes sends a Flush at its end. Only a run with a clock sends it.
+    pub end_fsync: bool,
+    /// `sync` or `writefua`: whether a write completes only when it is durable. Only a run with a clock knows.
+    pub sync: bool,
     /// `thinktime`, model microseconds of pause after `thinktime_blocks` commands.
     pub thinktime_us: u64,
     /// `thinktime_blocks`, default 1.
@@ -130,9 +134,10 @@ pub struct JobSpec {
 }
 
 /// `exit_what`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Exit {
     /// Those of its group.
+    #[default]
     Group,
     /// All that run.
     Running,
@@ -210,9 +215,10 @@ pub enum Measure {
 }
 
 /// `rw`: which directions a job has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Direction {
     /// `read`, `randread`.
+    #[default]
     Read,
     /// `write`, `randwrite`.
     Write,
@@ -238,9 +244,10 @@ impl Direction {
 }
 
 /// `rw`: how addresses follow each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Order {
     /// Ascending, wrapping at the end of the region.
+    #[default]
     Sequential,
     /// By `random_distribution` and the random map.
     Random,
@@ -313,9 +320,10 @@ impl BlockSize {
 }
 
 /// `random_distribution`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Default)]
 pub enum Distribution {
     /// `random`: uniform.
+    #[default]
     Uniform,
     /// `zipf:theta[:center]`.
     Zipf {

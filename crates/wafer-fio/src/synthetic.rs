@@ -54,6 +54,8 @@ impl JobSpec {
             thinktime_blocks: 1,
             thinktime_issued: false,
             fsync: 0,
+            end_fsync: false,
+            sync: false,
             latency_target: None,
             steady_state: None,
             flow: None,

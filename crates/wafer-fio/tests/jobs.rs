@@ -72,6 +72,8 @@ fn plain(name: &str, line: u32) -> JobSpec {
         submission: Submission::Inline,
         reaping: None,
         fsync: 0,
+        end_fsync: false,
+        sync: false,
         latency_target: None,
         steady_state: None,
         flow: None,

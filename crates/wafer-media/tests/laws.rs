@@ -76,7 +76,8 @@ impl Host {
             MediaWork::Program { ru: RuId(32), first: 0, pages, cause },
             MediaWork::Erase { ru: victim },
         ];
-        let request = Request { ticket: 0, submitted: at, kind, page: 0, pages: 0, bytes: 0 };
+        let request =
+            Request { ticket: 0, submitted: at, kind, page: 0, pages: 0, bytes: 0, durable: false };
         self.media.advance(at, &mut self.done);
         self.media.submit(request, &work);
     }
@@ -92,6 +93,7 @@ impl Host {
             page,
             pages: 1,
             bytes: 4096,
+            durable: false,
         };
         let ru = RuId((page % 64) as u32);
         self.media.submit(
@@ -111,6 +113,7 @@ impl Host {
             page: 1 << 50,
             pages,
             bytes,
+            durable: false,
         };
         let ru = RuId((self.next / 960 % 64) as u32);
         let first = (self.next % 960) as u32;
@@ -182,6 +185,7 @@ fn independent_planes_read_a_page_of_all_planes_as_fast_as_together() {
             page: 0,
             pages: 8,
             bytes: 8 << 12,
+            durable: false,
         };
         let read = MediaWork::Read { ru: RuId(0), first: 0, pages: 8, cause: Cause::HostRead };
         host.media.submit(request, &[read]);
@@ -296,6 +300,7 @@ fn the_media_rate_is_shared_with_garbage_collection() {
             page: number,
             pages: 1,
             bytes: 4096,
+            durable: false,
         };
         host.media.submit(request, &work);
     }
@@ -337,6 +342,7 @@ fn hosts_wait_for_what_a_burst_leaves_of_the_buffer() {
             page: 0,
             pages: 240,
             bytes: 240 * 4096,
+            durable: false,
         };
         host.media.submit(request, &work);
         host.write(1000, 1);

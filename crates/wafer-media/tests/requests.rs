@@ -18,6 +18,7 @@ pub(crate) enum Action {
         pages: u32,
         handle: usize,
         partial: bool,
+        durable: bool,
     },
     Flush,
     /// Closes the reclaim unit of a handle before it is full.
@@ -36,8 +37,8 @@ pub(crate) fn actions() -> impl Strategy<Value = Vec<(u64, Action)>> {
     let page = prop_oneof![0..24u64, 0..4000u64];
     let action = prop_oneof![
         6 => (page.clone(), 1..20u32).prop_map(|(page, pages)| Action::Read { page, pages }),
-        8 => (page, 1..12u32, 0..HANDLES, any::<bool>())
-            .prop_map(|(page, pages, handle, partial)| Action::Write { page, pages, handle, partial }),
+        8 => (page, 1..12u32, 0..HANDLES, any::<bool>(), prop::bool::weighted(0.1))
+            .prop_map(|(page, pages, handle, partial, durable)| Action::Write { page, pages, handle, partial, durable }),
         1 => Just(Action::Flush),
         1 => (0..HANDLES).prop_map(|handle| Action::Update { handle }),
     ];
@@ -182,7 +183,7 @@ pub(crate) fn requests(
                 }
                 (Kind::Read, page, pages)
             }
-            Action::Write { page, pages, handle, partial } => {
+            Action::Write { page, pages, handle, partial, .. } => {
                 let ruh = RuhId(handle as u16);
                 if partial && device.cached.is_some() && page.is_multiple_of(2) {
                     device.work.push(MediaWork::CacheRead { first: page, pages: 1 });
@@ -204,7 +205,8 @@ pub(crate) fn requests(
             }
         };
         let bytes = u64::from(pages) * shape.page_bytes;
-        let request = Request { ticket, submitted, kind, page, pages, bytes };
+        let durable = matches!(action, Action::Write { durable: true, .. });
+        let request = Request { ticket, submitted, kind, page, pages, bytes, durable };
         requests.push((request, std::mem::take(&mut device.work)));
     }
     requests

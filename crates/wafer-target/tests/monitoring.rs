@@ -148,8 +148,12 @@ fn identify_names_a_vendor() {
 }
 
 #[test]
-fn a_reset_restores_the_defaults_of_features() {
+fn a_reset_restores_the_defaults_of_features_and_clears_the_error_log() {
     let controller = fuzzing::connect(&subsystem());
+    let failed = sqe(AdminOpcode::IDENTIFY, 0, 0);
+    controller.fail(0, &failed, &Status::INVALID_FIELD.into());
+    let errors = || log::<16>(&controller, Lid::ERROR, 0);
+    assert_eq!(errors()[0], 1);
     set(&controller, Fid::VOLATILE_WRITE_CACHE, 0).unwrap();
     limit(&controller, 300);
     let behavior = HostBehavior { acre: 1, ..Default::default() };
@@ -161,6 +165,9 @@ fn a_reset_restores_the_defaults_of_features() {
     assert_eq!(get(&controller, Fid::TEMPERATURE_THRESHOLD, 0), 343);
     let data = admin(&controller, &sqe(AdminOpcode::GET_FEATURES, fid, 0), &[]).unwrap().data;
     assert_eq!(data, HostBehavior::default().as_bytes());
+    assert_eq!(errors(), [0; 64]);
+    controller.fail(0, &failed, &Status::INVALID_FIELD.into());
+    assert_eq!(errors()[0], 2, "entries are numbered over the life of the drive");
 }
 
 #[test]

@@ -112,6 +112,7 @@ impl Source for FioSource {
                 name: job.name.clone(),
                 ramp: (job.ramp_time * 1e9).round() as u64,
                 replaces: None,
+                sync: job.sync,
             };
             let searches = jobs.jobs.iter().any(|job| job.latency_target.is_some());
             let mut timed: Vec<TimedJob> = jobs.jobs.iter().map(job).collect();

@@ -111,11 +111,13 @@ fn options(job: &JobSpec) -> BTreeMap<String, String> {
             add("thinktime_blocks_type", "issue".to_owned());
         }
     }
-    if job.group_reporting {
-        add("group_reporting", "1".to_owned());
-    }
     if job.fsync > 0 {
         add("fsync", job.fsync.to_string());
+    }
+    let (reporting, end_fsync) = (job.group_reporting, job.end_fsync);
+    let flags = [("group_reporting", reporting), ("end_fsync", end_fsync), ("sync", job.sync)];
+    for (name, _) in flags.into_iter().filter(|(_, is_set)| *is_set) {
+        add(name, "1".to_owned());
     }
     if let Some(target) = job.latency_target {
         add("latency_target", format!("{}us", target.nanoseconds / 1000));

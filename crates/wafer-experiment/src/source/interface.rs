@@ -154,6 +154,8 @@ pub struct TimedJob {
     pub ramp: u64,
     /// The job whose results these replace, if there are any: those after a search for its queue depth.
     pub replaces: Option<usize>,
+    /// Whether its writes complete only when they are durable.
+    pub sync: bool,
 }
 
 /// The source of an experiment, shared between its runs.

@@ -204,7 +204,7 @@ impl Source for TenantsSource {
 /// Returns the jobs of a tenant among those of all, from number `first` on: its own, or one for all of it.
 fn jobs_of(tenant: &str, own: Vec<TimedJob>, first: usize) -> Vec<TimedJob> {
     if own.is_empty() {
-        return vec![TimedJob { name: tenant.to_owned(), ramp: 0, replaces: None }];
+        return vec![TimedJob { name: tenant.to_owned(), ramp: 0, replaces: None, sync: false }];
     }
     let among = |job: TimedJob| TimedJob {
         name: format!("{tenant}/{}", job.name),

@@ -4,9 +4,10 @@ use super::error::quote;
 use super::nearest::did_you_mean;
 
 /// What an I/O engine means for a job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Engine {
     /// Keeps `iodepth` commands in flight.
+    #[default]
     Asynchronous,
     /// Has one command in flight, whatever `iodepth` says.
     Synchronous,

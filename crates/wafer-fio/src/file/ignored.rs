@@ -42,8 +42,7 @@ pub(super) const IGNORED: &[(&str, &[&str])] = &[
         "spr_num_regions", "spr_op", "spr_cs",
     ]),
     ("not simulated: waiting for the media after writes", &[
-        "write_barrier", "sync_file_range", "sync", "end_fsync",
-        "fsync_on_close", "end_syncfs", "writefua",
+        "write_barrier", "sync_file_range", "end_syncfs",
     ]),
     ("not simulated: reading back what was written", &[
         "verify", "do_verify", "verify_policy", "verifysort", "verifysort_nr", "verify_interval",

@@ -102,7 +102,7 @@ impl JobFile {
         variables: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Jobs, FioError> {
         let mut context = Context { page_bytes: target.page_bytes, variables, ignored: Vec::new() };
-        let mut global = Settings::default();
+        let mut global = Settings::of_fio();
         let mut all = Vec::new();
         for section in &self.sections {
             if section.is_global() {

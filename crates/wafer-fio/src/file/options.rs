@@ -208,6 +208,9 @@ pub(super) const OPTIONS: &[FioOption] = &[
     gone("rwmixcycle", "without replacement"),
     yes("fsync", "", "With a clock: writes after which the job sends a Flush", |s, v, _| set(&mut s.fsync, v.read(|t, kb| value::integer(t, kb, 0, u32::MAX)))),
     yes("fdatasync", "", "As `fsync`", |s, v, _| set(&mut s.fsync, v.read(|t, kb| value::integer(t, kb, 0, u32::MAX)))),
+    yes("end_fsync", "", "With a clock: whether the job sends a Flush when all else has completed", |s, v, _| set(&mut s.end_fsync, value::boolean(v.text()?))),
+    yes("fsync_on_close", "", "As `end_fsync`", |s, v, _| set(&mut s.end_fsync, value::boolean(v.text()?))),
+    yes("sync", "", "With a clock: whether a write completes only when it is durable", |s, v, _| set(&mut s.sync, v.word(SYNCS))),
     yes("thinktime", "", "Pause after `thinktime_blocks` commands", |s, v, _| set(&mut s.thinktime_us, v.time(false))),
     yes("thinktime_blocks", "", "Commands between two pauses", |s, v, _| set(&mut s.thinktime_blocks, v.read(|t, kb| value::integer(t, kb, 1, u32::MAX)))),
     yes("thinktime_blocks_type", "", "With a clock: whether commands count when they have completed or when they are issued", |s, v, _| set(&mut s.thinktime_issued, v.word(&[("complete", false), ("issue", true)]))),
@@ -237,6 +240,7 @@ pub(super) const OPTIONS: &[FioOption] = &[
     // Options of I/O engines.
     no("write_mode", "", &["write"], NO_DATA),
     no("sg_write_mode", "", &["write"], NO_DATA),
+    yes("writefua", "", "As `sync`", |s, v, _| set(&mut s.sync, value::boolean(v.text()?))),
     yes("xnvme_dev_nsid", "", "Chooses the namespace; goes before `filename`", |s, v, _| set(&mut s.nsid, engine::nsid(v.text()?))),
 ];
 
@@ -281,6 +285,9 @@ const SELECTS: &[(&str, Select)] =
 
 const SUBMISSIONS: &[(&str, Submission)] =
     &[("inline", Submission::Inline), ("offload", Submission::Offload)];
+
+const SYNCS: &[(&str, bool)] =
+    &[("none", false), ("0", false), ("sync", true), ("1", true), ("dsync", true)];
 
 const RATE_PROCESSES: &[(&str, RateProcess)] =
     &[("linear", RateProcess::Linear), ("poisson", RateProcess::Poisson)];

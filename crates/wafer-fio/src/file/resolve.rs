@@ -280,6 +280,8 @@ fn spec(job: &Job<'_>, instance: u32, phase: u32, target: &Target) -> Result<Job
         rate_iops: s.rate_iops.map(|r| some(u64::from(r))),
         rate_process: s.rate_process,
         fsync: s.fsync,
+        end_fsync: s.end_fsync,
+        sync: s.sync,
         thinktime_us: s.thinktime_us,
         thinktime_blocks: u64::from(s.thinktime_blocks),
         thinktime_issued: s.thinktime_issued,

@@ -36,8 +36,8 @@ impl Context<'_> {
     }
 }
 
-/// Values of all supported options, starting from fio's defaults.
-#[derive(Clone, Debug)]
+/// Values of all supported options.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Settings {
     /// Where each option was set last, and as what (alias).
     origins: BTreeMap<&'static str, (Origin, String)>,
@@ -85,6 +85,8 @@ pub(super) struct Settings {
     /// Least and greatest.
     pub(super) start_delay_us: (u64, u64),
     pub(super) fsync: u32,
+    pub(super) end_fsync: bool,
+    pub(super) sync: bool,
 
     pub(super) norandommap: bool,
     pub(super) lfsr: bool,
@@ -118,78 +120,26 @@ pub(super) struct Settings {
     pub(super) placement: Placement,
 }
 
-impl Default for Settings {
-    fn default() -> Self {
+impl Settings {
+    /// Returns fio's defaults.
+    pub(super) fn of_fio() -> Self {
         Self {
-            origins: BTreeMap::new(),
             kb_base: 1024,
-            name: None,
-            wait_for: None,
-            stonewall: false,
-            exitall: false,
-            exit_what: Exit::Group,
-            engine: Engine::Asynchronous,
-            filename: None,
-            directory: None,
-            nsid: None,
             nrfiles: 1,
-            direction: Direction::Read,
-            order: Order::Sequential,
-            order_modifier: 0,
-            sequencer: Sequencer::Sequential,
             read_percent: 50,
             percent_random: [100; DIRECTIONS],
             bs: [4096; DIRECTIONS],
-            bsrange: [None; DIRECTIONS],
-            bssplit: [Split::new(), Split::new(), Split::new()],
-            bs_unaligned: false,
-            blockalign: [None; DIRECTIONS],
-            size: None,
-            io_size: None,
-            filesize: None,
-            fill_device: false,
-            offset: Amount::Bytes(0),
-            offset_increment: Amount::Bytes(0),
-            offset_align: None,
-            number_ios: 0,
             loops: 1,
             numjobs: 1,
-            time_based: false,
-            runtime_us: 0,
-            ramp_us: 0,
-            start_delay_us: (0, 0),
-            fsync: 0,
-            norandommap: false,
-            lfsr: false,
-            distribution: [Distribution::Uniform, Distribution::Uniform, Distribution::Uniform],
-            skewed: false,
-            seed: None,
             random_repeat: true,
             iodepth: 1,
-            iodepth_low: 0,
             complete_least: 1,
-            submission: Submission::Inline,
-            rate: [0; DIRECTIONS],
-            rate_iops: [0; DIRECTIONS],
-            rate_process: RateProcess::Linear,
-            thinktime_us: 0,
             thinktime_blocks: 1,
-            thinktime_issued: false,
-            latency_target_us: 0,
-            latency_window_us: 0,
             latency_percentile: 100.0,
-            latency_run: false,
-            steady: Steady::default(),
-            flow: 0,
-            flow_id: 0,
-            new_group: false,
-            group_reporting: false,
-            placement: Placement::default(),
+            ..Self::default()
         }
     }
-}
 
-impl Settings {
     /// Returns where an option was set, and how the file spells it.
     pub(super) fn origin(&self, name: &str) -> Option<&(Origin, String)> {
         self.origins.get(name)

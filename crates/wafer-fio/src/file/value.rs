@@ -22,6 +22,12 @@ pub(super) enum Amount {
     Percent(u64),
 }
 
+impl Default for Amount {
+    fn default() -> Self {
+        Amount::Bytes(0)
+    }
+}
+
 /// What stands after the digits of a number.
 struct Number<'a> {
     value: i128,

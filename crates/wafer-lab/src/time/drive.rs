@@ -3,7 +3,7 @@
 
 use wafer_interface::{
     Batch, Command, CommandStream, Completion, LBA_BYTES, Op, StreamDescription, StreamState,
-    TimingConfig,
+    TimingConfig, stream,
 };
 use wafer_media::{Agenda, Done, Kind, Media, Request, Shape, Time};
 use wafer_record::time::LifeRecord;
@@ -50,6 +50,8 @@ pub(crate) struct TimedRun<'a> {
     first_pages: Vec<u64>,
     /// Logical blocks of a page, as a power of two.
     page_shift: u32,
+    /// By job, whether its writes complete only when they are durable; empty if no job's do.
+    durable: Vec<bool>,
     /// Commands in the order in which the device executed them.
     #[cfg(test)]
     pub(super) applied: Vec<Command>,
@@ -124,6 +126,11 @@ impl<'a> TimedRun<'a> {
             placements,
             statistics: Statistics::new(jobs, first_pages.len()),
             page_shift,
+            durable: if jobs.iter().any(|job| job.sync) {
+                jobs.iter().map(|job| job.sync).collect()
+            } else {
+                Vec::new()
+            },
             device,
             stream,
             description,
@@ -345,6 +352,8 @@ impl<'a> TimedRun<'a> {
             page: first + from,
             pages: if moves { (to - from) as u32 } else { 0 },
             bytes: if moves { command.bytes() } else { 0 },
+            durable: kind == Kind::Write
+                && self.durable.get(stream::job_of(ticket)).is_some_and(|durable| *durable),
         };
         self.media.submit(request, &self.device.observer().work);
     }

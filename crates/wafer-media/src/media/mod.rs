@@ -66,6 +66,8 @@ pub struct Request {
     pub pages: u32,
     /// Bytes over the link.
     pub bytes: u64,
+    /// Whether a write completes only when it is durable, as with Force Unit Access.
+    pub durable: bool,
 }
 
 /// A command that is done.
@@ -533,10 +535,9 @@ impl Media {
         match self.flights[flight as usize].request.kind {
             Kind::Read => self.read(now, flight),
             Kind::Write => self.write(now, flight, done),
-            Kind::Flush if !self.protected => self.flush(now, flight, done),
             Kind::Flush | Kind::Other => {
                 self.background(now, flight);
-                self.finish(now, flight, done);
+                self.complete(now, flight, done);
             }
         }
     }

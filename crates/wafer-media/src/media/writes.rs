@@ -1,8 +1,8 @@
-//! Writes of hosts: held back by garbage collection, in the write buffer, and made durable by a flush.
+//! Writes of hosts: held back by garbage collection, in the write buffer, and made durable.
 
 use wafer_interface::{Cause, MediaWork, RuId};
 
-use super::{Event, Flight, Media};
+use super::{Event, Flight, Kind, Media, Request};
 use crate::Done;
 use crate::time::Time;
 use crate::work::Part;
@@ -14,7 +14,7 @@ const CAPPED: u64 = (1 << 32) / 50;
 /// How far hosts must be ahead of the knee's rate for garbage collection to hold them back, nanoseconds.
 const KNEE_WINDOW: Time = 10_000_000;
 
-/// A flush that waits for programs.
+/// A flush, or a durable write, that waits for programs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flush {
     flight: u32,
@@ -69,8 +69,13 @@ impl Media {
         self.unblock(now);
     }
 
-    /// Completes a flush when everything that is in an unprotected buffer has been programmed.
-    pub(super) fn flush(&mut self, now: Time, flight: u32, done: &mut Vec<Done>) {
+    /// Completes a request that moves no data or whose data is in the buffer: a flush or a durable write when everything
+    /// that is in an unprotected buffer has been programmed, others at once.
+    pub(super) fn complete(&mut self, now: Time, flight: u32, done: &mut Vec<Done>) {
+        let Request { kind, durable, .. } = self.flights[flight as usize].request;
+        if self.protected || !(durable || kind == Kind::Flush) {
+            return self.finish(now, flight, done);
+        }
         self.settle(now);
         self.program_partials(now);
         self.flushes.push(Flush { flight, since: now, last: self.programs });
@@ -166,6 +171,6 @@ impl Media {
             self.occupied.host,
         );
         self.background(now, flight);
-        self.finish(now, flight, done);
+        self.complete(now, flight, done);
     }
 }

@@ -18,8 +18,8 @@
 //! - **Writes** need room in the buffer for all that they program, or an empty one; they wait behind each other. If
 //!   no program of what the buffer holds is queued, all incomplete programs of it begin, each as long as a whole one: a
 //!   drive fills them up. (The last program of a reclaim unit takes the time of its pages, since the model's units need not
-//!   hold whole programs.) A flush of an unprotected buffer begins them too and waits for every program of it queued
-//!   until then. The buffer holds what hosts write, and with `gc_buffered` what is relocated, from the move on until it is programmed. Relocated data never waits for
+//!   hold whole programs.) A flush of an unprotected buffer, or a durable write once it is in the buffer, begins them too
+//!   and waits for every program of it queued until then. The buffer holds what hosts write, and with `gc_buffered` what is relocated, from the move on until it is programmed. Relocated data never waits for
 //!   room, so that the buffer may hold more than its size.
 //! - **Reads** are in units of a page of all planes, or with `independent_planes` of one plane. They are served from the
 //!   buffer where it holds every page of a unit, which are the newest bytes of hosts as

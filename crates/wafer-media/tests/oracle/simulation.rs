@@ -334,12 +334,8 @@ impl Drive<'_> {
                 self.parked.push((number, self.now));
                 self.unblock();
             }
-            Kind::Flush if !self.config.buffer_protected => {
-                self.program_incomplete();
-                self.flushes.push((number, self.now, self.programs));
-                self.complete_flushes();
-            }
-            Kind::Flush | Kind::Other => {
+            Kind::Flush => self.flush(number),
+            Kind::Other => {
                 self.background(number);
                 self.finish(number);
             }
@@ -425,6 +421,19 @@ impl Drive<'_> {
         add(&mut self.flights[number].parts, Part::Buffer, self.now - since);
         self.written.extend(request.page..request.page + u64::from(request.pages));
         self.background(number);
-        self.finish(number);
+        if request.durable {
+            self.flush(number);
+        } else {
+            self.finish(number);
+        }
+    }
+
+    fn flush(&mut self, number: usize) {
+        if self.config.buffer_protected {
+            return self.finish(number);
+        }
+        self.program_incomplete();
+        self.flushes.push((number, self.now, self.programs));
+        self.complete_flushes();
     }
 }

@@ -3,7 +3,7 @@ use super::*;
 const NAMESPACE: u64 = 1 << 30;
 
 fn of(change: impl Fn(&mut Settings), instance: u32) -> Result<(u64, u64, u64), Blame> {
-    let mut settings = Settings::default();
+    let mut settings = Settings::of_fio();
     change(&mut settings);
     let blocks = Blocks { smallest: 4096, used: 4096, only: Some(4096) };
     region(&settings, instance, NAMESPACE, &blocks).map(|r| (r.offset, r.size, r.io_size))

@@ -20,6 +20,28 @@ fn trims_have_their_own_latency() {
 }
 
 #[test]
+fn a_synchronous_write_completes_when_it_is_durable() {
+    let run = |option: &str, set: &[&str]| {
+        let set = set.iter().map(|set| set.parse().unwrap()).collect();
+        let jobs = format!("[w]\nrw=randwrite\nbs=4k\nsize=1m\n{option}\n");
+        run(&jobs, &Options { set, ..Options::default() })
+    };
+    let mean = |option: &str, set: &[&str]| run(option, set).time.unwrap().write.unwrap().mean_us;
+    // With power-loss protection it is durable in the buffer.
+    assert_eq!(mean("sync=1", &[]), mean("sync=0", &[]));
+    let bare = &["timing.buffer_protected=false"][..];
+    let (plain, sync) = (mean("", bare), mean("sync=dsync", bare));
+    assert!(plain < 50.0 && sync > 700.0, "{plain} {sync}");
+    assert_eq!(mean("writefua=1", bare), sync);
+    // A Flush after each write waits for as much, and is a command more.
+    let time = run("fsync=1", bare).time.unwrap();
+    let flushed = time.write.unwrap().mean_us + time.flush.unwrap().mean_us;
+    assert!(sync < flushed && flushed < sync + 30.0, "{sync} {flushed}");
+    let end = run("end_fsync=1", bare).time.unwrap();
+    assert_eq!((end.write.unwrap().count, end.flush.unwrap().count), (256, 1));
+}
+
+#[test]
 fn flushes_have_their_own_latency() {
     let jobs = "[w]\nrw=randwrite\nbs=4k\nsize=4m\nfsync=16\n[r]\nrw=randread\nsize=1m\n";
     let flush = |set: &[&str]| {
