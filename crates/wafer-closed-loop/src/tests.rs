@@ -163,6 +163,16 @@ fn a_flush_follows_so_many_writes_and_has_a_place_in_the_queue() {
     assert_eq!(ops(last(0, 3)), [w, w, w, f]);
     assert_eq!(ops(last(2, 3)), [w, w, f, w, f]);
     assert_eq!(ops(JobSpec { direction: Direction::Read, ..last(0, 1) }), [Op::Read]);
+    let (runtime, number_ios) = (Some(1.5e-6), None);
+    assert_eq!(ops(JobSpec { iodepth: 1, runtime, number_ios, ..last(1, 1) }), [w, f]);
+    // A job that its flow holds back when it is ended has nothing to flush, and the others end.
+    let flow = |weight| Some(Flow { id: 1, weight });
+    let (steady_state, group_reporting) = (Some(STEADY), true);
+    let held = JobSpec { flow: flow(1), steady_state, group_reporting, ..last(0, 100_000) };
+    let rate_iops = [Some(10_000); DIRECTIONS];
+    let slow = JobSpec { flow: flow(7), rate_iops, ..held.clone() };
+    let (jobs, _) = slowing(vec![slow, held], |_| 1000);
+    assert_eq!(figure(&jobs, "steady_state"), [1.0]);
     // The writes are those without a flush.
     let mut plain = ClosedLoop::new(vec![writer(1, 5)], 1, false).unwrap();
     let plain: Vec<Command> = drive(&mut plain, 1000).into_iter().map(|(.., c)| c).collect();

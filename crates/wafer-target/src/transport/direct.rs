@@ -11,8 +11,8 @@ use wafer_controller::Latch;
 use wafer_io::Pool;
 
 use super::connection::{Connection, Over};
+use super::end::{End, is_ended};
 use super::input::Input;
-use super::link::{End, is_ended};
 use super::output::Output;
 use super::pace::{Pace, QUICK};
 

@@ -12,6 +12,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::connection::{Connection, Over};
 use super::direct::{Direct, Left};
+use super::end::{End, is_ended};
 use super::input::Input;
 use super::network::Stream;
 use super::output::Output;
@@ -25,23 +26,6 @@ use wafer_io::{Pool, Share};
 const SECOND: u64 = u64::MAX;
 /// The first message of its authentication; the others are before it.
 const MESSAGE: u64 = u64::MAX - 1;
-
-/// Why a connection ended.
-#[derive(Debug)]
-pub(super) enum End {
-    /// By the protocol.
-    Over(#[allow(dead_code, reason = "shown in the log")] Over),
-    /// The host closed it.
-    Closed,
-    /// The host was too slow.
-    TimedOut,
-    /// Its controller is gone, an operator dropped it, or the server stops.
-    Stopped,
-    /// The keep alive timer of its controller expired.
-    KeepAlive,
-    /// Input or output failed.
-    Io(#[allow(dead_code, reason = "shown in the log")] io::Error),
-}
 
 /// Serves a connection through a port to its end. `limit` is [`ServerOptions::timeout`](super::ServerOptions::timeout).
 pub(super) async fn serve<S: Stream>(
@@ -195,12 +179,6 @@ pub(super) async fn serve<S: Stream>(
         input.compact();
         pace.begin();
     }
-}
-
-/// Returns whether something else has ended the connection.
-pub(super) fn is_ended(connection: &Connection, stop: &Latch) -> bool {
-    let closed = connection.queue().is_some_and(|(controller, _)| controller.is_closed());
-    closed || connection.faults().0.is_set() || stop.is_set()
 }
 
 /// Waits for memory of the pool, if any is wanted.

@@ -5,6 +5,7 @@
 
 mod connection;
 mod direct;
+mod end;
 mod input;
 mod link;
 mod log_work;

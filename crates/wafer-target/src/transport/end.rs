@@ -1,0 +1,30 @@
+//! How a connection ends, in the event queue or outside of it.
+
+use std::io;
+
+use wafer_controller::Latch;
+
+use super::connection::{Connection, Over};
+
+/// Why a connection ended.
+#[derive(Debug)]
+pub(super) enum End {
+    /// By the protocol.
+    Over(#[allow(dead_code, reason = "shown in the log")] Over),
+    /// The host closed it.
+    Closed,
+    /// The host was too slow.
+    TimedOut,
+    /// Its controller is gone, an operator dropped it, or the server stops.
+    Stopped,
+    /// The keep alive timer of its controller expired.
+    KeepAlive,
+    /// Input or output failed.
+    Io(#[allow(dead_code, reason = "shown in the log")] io::Error),
+}
+
+/// Returns whether something else has ended the connection.
+pub(super) fn is_ended(connection: &Connection, stop: &Latch) -> bool {
+    let closed = connection.queue().is_some_and(|(controller, _)| controller.is_closed());
+    closed || connection.faults().0.is_set() || stop.is_set()
+}
