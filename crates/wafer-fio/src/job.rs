@@ -359,7 +359,7 @@ pub enum Distribution {
 pub enum PlacementRule {
     /// No directive: the namespace's first handle.
     None,
-    /// Always this index into the namespace's list of placement identifiers.
+    /// Always this index into the namespace's list of placement identifiers, of `plids` or `write_hint`.
     Fixed(u16),
     /// In turn through the list (`plid_select=roundrobin`, fio's default).
     RoundRobin(Vec<u16>),

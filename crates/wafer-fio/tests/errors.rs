@@ -105,7 +105,7 @@ const BROKEN: &[(&str, &str)] = &[
     ),
     ("several files", "[a]\nnrfiles=4\n"),
     ("sizes by order", "[a]\nbs_is_seq_rand=1\n"),
-    ("write hint", "[a]\nwrite_hint=short\n"),
+    ("write hint", "[a]\nwrite_hint=shrot\n"),
     ("engine without a device", "[a]\nioengine=cpuio\n"),
     ("engine misspelt", "[a]\nioengine=io_urnig\n"),
     ("removed option", "[a]\nrwmixcycle=100\n"),

@@ -382,8 +382,8 @@ fn variables_and_the_page() {
 
 #[test]
 fn unsupported_options_that_are_switched_off_are_fine() {
-    let jobs = read("[a]\nzonemode=none\nnum_range=1\nverify_only=0\nwrite_hint=none\n");
-    assert_eq!(jobs.ignored.len(), 4);
+    let jobs = read("[a]\nzonemode=none\nnum_range=1\nverify_only=0\n");
+    assert_eq!(jobs.ignored.len(), 3);
 }
 
 #[test]

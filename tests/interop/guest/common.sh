@@ -38,6 +38,8 @@ device() {
     echo missing
 }
 bytes_of() { nvme fdp stats "/dev/$1" -e 1 | sed -nE "s/.*\($2\): ([0-9]+)/\1/p"; }
+# Media units that fit into the reclaim unit of a placement handle.
+ruamw() { nvme fdp status "/dev/$DEV" | awk -v p="$1" '$1 == "Placement" { on = $3 == p";" } on && /RUAMW/ { print $NF }'; }
 # Waits until a load in the background has written: how soon depends on the machine.
 busy() {
     idle=$(stat HBMW)

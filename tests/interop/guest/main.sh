@@ -29,7 +29,6 @@ before=$(stat HBMW)
 check nvme write "/dev/$DEV" -s 0 -c 0 -z 4096 -d /tmp/page -T 2 -S 99
 check nvme write "/dev/$DEV" -s 1 -c 0 -z 4096 -d /tmp/page -T 2 -S 0
 [ "$(stat HBMW)" -eq $((before + 8192)) ] || fail "HBMW $before, then $(stat HBMW)"
-ruamw() { nvme fdp status "/dev/$DEV" | awk -v p="$1" '$1 == "Placement" { on = $3 == p";" } on && /RUAMW/ { print $NF }'; }
 full=$(ruamw 1); [ "$(ruamw 0)" -eq $((full - 2)) ] || { nvme fdp status "/dev/$DEV"; fail "RUAMW"; }
 check nvme fdp update "/dev/$DEV" -p 0
 [ "$(ruamw 0)" -eq "$full" ] || fail "RUAMW after the update: $(ruamw 0)"

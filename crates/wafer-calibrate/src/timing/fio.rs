@@ -14,7 +14,7 @@ use wafer_record::files::read_text;
 use super::measured::{Latency, Measured, PERCENTILES, Row};
 
 /// Options that have the same effect here.
-const KEPT: [&str; 27] = [
+const KEPT: [&str; 31] = [
     "rw",
     "readwrite",
     "bs",
@@ -42,6 +42,10 @@ const KEPT: [&str; 27] = [
     "loops",
     "fsync",
     "fdatasync",
+    "sync",
+    "writefua",
+    "flow",
+    "flow_id",
 ];
 /// Engines that keep more than one command in flight.
 const ASYNCHRONOUS: [&str; 6] = ["libaio", "io_uring", "io_uring_cmd", "posixaio", "xnvme", "sg"];
@@ -290,7 +294,7 @@ mod tests {
 
     const RESULT: &str = r#"fio: a warning
 {"fio version": "fio-3.36", "global options": {"bs": "4k", "direct": "1", "ioengine": "libaio"}, "jobs": [
- {"jobname": "w", "job options": {"rw": "randwrite", "iodepth": "16", "rate_iops": "9000", "filename": "/dev/nvme0n1"},
+ {"jobname": "w", "job options": {"rw": "randwrite", "iodepth": "16", "rate_iops": "9000", "filename": "/dev/nvme0n1", "sync": "dsync"},
   "read": {"iops": 0}, "write": {"iops": 9000, "bw_bytes": 36864000, "clat_ns": {"mean": 12000}}},
  {"jobname": "r", "job options": {"rw": "randread"},
   "read": {"iops": 900, "clat_ns": {"mean": 80000.5, "percentile": {"50.000000": 70000, "99.000000": 250000}}}}]}"#;
@@ -302,7 +306,7 @@ mod tests {
         assert_eq!(row.read.mean, Some(80.0005));
         assert_eq!(row.read.percentiles, [Some(70.0), Some(250.0), None, None, None]);
         assert_eq!(row.probes, ("job1".to_owned(), "job0".to_owned()));
-        let jobs = "[global]\nsize=100%\n[job0]\nbs=4k\niodepth=16\nrate_iops=9000\nrw=randwrite\n\
+        let jobs = "[global]\nsize=100%\n[job0]\nbs=4k\niodepth=16\nrate_iops=9000\nrw=randwrite\nsync=dsync\n\
                     [job1]\nbs=4k\nrw=randread\n";
         assert_eq!(row.jobs, jobs);
     }

@@ -222,7 +222,7 @@ pub(super) const OPTIONS: &[FioOption] = &[
     yes("latency_window", "", "Time for which a queue depth has to keep `latency_target`", |s, v, _| set(&mut s.latency_window_us, v.time(false))),
     yes("latency_percentile", "", "Share of commands that have to keep `latency_target`, in percent", |s, v, _| set(&mut s.latency_percentile, value::share(v.text()?))),
     yes("latency_run", "", "Whether the job looks on when it has found its queue depth, instead of ending", |s, v, _| set(&mut s.latency_run, value::boolean(v.text()?))),
-    no("write_hint", "", &["none"], "write lifetime hints are not supported; use `fdp` and `plids`"),
+    yes("write_hint", "", "Placement of writes without `fdp`, as Linux 6.16 and later choose it by the lifetime", |s, v, _| set(&mut s.placement.hint, v.word(WRITE_HINTS))),
     no("create_only", "", OFF, "nothing would be written"),
     yes("exitall", "", "Ends other jobs when a job ends", |s, v, _| set(&mut s.exitall, v.flag())),
     yes("exit_what", "", "Which jobs end with this one, with `exitall`: those of its group, all that run, or all", |s, v, _| set(&mut s.exit_what, v.word(EXITS))),
@@ -285,6 +285,11 @@ const SELECTS: &[(&str, Select)] =
 
 const SUBMISSIONS: &[(&str, Submission)] =
     &[("inline", Submission::Inline), ("offload", Submission::Offload)];
+
+/// Linux takes the hint for the number of a write stream, which is a placement index and one (`blkdev_direct_IO`,
+/// `nvme_setup_rw`).
+const WRITE_HINTS: &[(&str, u16)] =
+    &[("none", 0), ("short", 1), ("medium", 2), ("long", 3), ("extreme", 4)];
 
 const SYNCS: &[(&str, bool)] =
     &[("none", false), ("0", false), ("sync", true), ("1", true), ("dsync", true)];

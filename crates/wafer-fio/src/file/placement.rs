@@ -1,5 +1,5 @@
 //! Placement: `fdp`, `dataplacement`, `plids` (`fdp_pli`), `plid_select` (`fdp_pli_select`),
-//! `dp_scheme`.
+//! `dp_scheme`, `write_hint`.
 
 use std::path::Path;
 
@@ -40,6 +40,8 @@ pub(super) struct Placement {
     /// Sorted; empty: all of the namespace.
     pub(super) plids: Vec<u16>,
     pub(super) scheme: Option<Vec<SchemeRange>>,
+    /// The placement index of `write_hint`.
+    pub(super) hint: Option<u16>,
 }
 
 impl Placement {
@@ -59,7 +61,9 @@ impl Placement {
             return Err(("dataplacement", why.into()));
         }
         if !self.is_on() {
-            return Ok(PlacementRule::None);
+            // Linux ignores a hint beyond the write streams of a namespace.
+            let hint = self.hint.filter(|index| *index < handles);
+            return Ok(hint.map_or(PlacementRule::None, PlacementRule::Fixed));
         }
         if handles == 0 {
             let option = if self.fdp { "fdp" } else { "dataplacement" };
