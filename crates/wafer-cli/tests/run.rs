@@ -241,7 +241,7 @@ fn comparisons_tell_which_policy_wears_a_drive_out() {
 fn options_of_a_job_that_take_no_time_here_are_told() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("waits.fio");
-    let text = "[j]\nrw=randwrite\nsize=1m\nwrite_barrier=8\nend_syncfs=1\nverify=crc32c\nrefill_buffers\n";
+    let text = "[j]\nrw=randwrite\niodepth=4\nsize=1m\nwrite_barrier=8\nend_syncfs=1\nverify=crc32c\nrefill_buffers\n";
     std::fs::write(&path, text).unwrap();
     let notes = |more: &[&str]| {
         let run = ["run", "--device", "pm9a3", "--set", "reclaim_unit.size=16MiB", "--fio"];
@@ -252,8 +252,9 @@ fn options_of_a_job_that_take_no_time_here_are_told() {
     let timed = notes(&["--time"]);
     assert!(timed.contains("not simulated: write_barrier, end_syncfs, verify\n"), "{timed}");
     assert!(timed.contains("no effect on bytes or time: refill_buffers\n"), "{timed}");
+    assert!(timed.contains("job j names no ioengine and keeps its iodepth"), "{timed}");
     let untimed = notes(&[]);
-    assert!(!untimed.contains("not simulated"), "{untimed}");
+    assert!(!untimed.contains("not simulated") && !untimed.contains("ioengine"), "{untimed}");
     let all = "no effect on what is written: write_barrier, end_syncfs, verify, refill_buffers\n";
     assert!(untimed.contains(all), "{untimed}");
 }

@@ -108,6 +108,12 @@ impl Source for FioSource {
         let mut notices: Vec<String> = fio_jobs::overlap(&jobs).into_iter().collect();
         if target.timed {
             target.refuse_pace("with a clock the shares of the jobs follow from the drive")?;
+            notices.extend(jobs.without_engine.as_ref().map(|job| {
+                format!(
+                    "job {job} names no ioengine and keeps its iodepth in flight; fio's default engine (psync) has one \
+                     command in flight"
+                )
+            }));
             let job = |job: &JobSpec| TimedJob {
                 name: job.name.clone(),
                 ramp: (job.ramp_time * 1e9).round() as u64,

@@ -115,6 +115,8 @@ impl JobFile {
         }
         let jobs = resolve::jobs(&all, target, &mut context)?;
         let files = all.iter().flat_map(resolve::Job::files).collect();
-        Ok(Jobs { jobs, files, ignored: context.ignored })
+        let without_engine = all.iter().find(|job| job.is_without_engine());
+        let without_engine = without_engine.map(|job| job.name().to_owned());
+        Ok(Jobs { jobs, files, without_engine, ignored: context.ignored })
     }
 }

@@ -27,8 +27,12 @@ pub(super) struct Job<'a> {
 }
 
 impl Job<'_> {
-    fn name(&self) -> &str {
+    pub(super) fn name(&self) -> &str {
         self.settings.name.as_deref().unwrap_or(&self.section.name)
+    }
+
+    pub(super) fn is_without_engine(&self) -> bool {
+        self.settings.iodepth > 1 && self.settings.origin("ioengine").is_none()
     }
 
     /// Returns the file of each clone: clones share one that has a name.

@@ -22,6 +22,8 @@ pub struct Jobs {
     pub jobs: Vec<JobSpec>,
     /// Of each of them, the name of the file that fio would open, where the job file names one.
     pub files: Vec<Option<String>>,
+    /// The first job with an `iodepth` that names no `ioengine`: fio's default one has one command in flight.
+    pub without_engine: Option<String>,
     /// Options that are accepted and have no effect on what is written, each once.
     pub ignored: Vec<IgnoredOption>,
 }
