@@ -82,6 +82,43 @@ fn a_kept_drive_gives_the_same_result() {
     assert_eq!(folder.run(TIMED, &[])["steady"]["kept"], Value::Null, "the job changed");
 }
 
+/// Runs with another value of a variable, another file of ranges or another map of a trace are other runs.
+#[test]
+fn what_a_workload_finds_elsewhere_tells_it_from_others() {
+    let folder = Folder::new();
+    let write = |name: &str, text: &str| std::fs::write(folder.0.path().join(name), text).unwrap();
+    let steady = "--precondition steady --volume 0.1x";
+    let job = format!("{JOB}random_distribution=zipf:${{Z}}\n");
+    write("z.fio", &job);
+    let run = |z: &str| folder.run(&format!("--fio z.fio {steady}"), &[("Z", z)]);
+    let kept = |record: &Value| record["steady"]["kept"] == true;
+    let first = run("0.5");
+    assert!(!kept(&first) && kept(&run("0.5")));
+    assert!(!kept(&run("1.2")), "the environment changed");
+    let text = &first["provenance"]["workload"]["text"];
+    assert_eq!(text, &job.replace("${Z}", "0.5"), "a record has the jobs as they ran");
+
+    write("s.fio", &format!("{JOB}fdp=1\nplid_select=scheme\ndp_scheme=s.txt\n"));
+    let run = || folder.run(&format!("--fio s.fio {steady} --set fdp=true --set handles=2"), &[]);
+    write("s.txt", "0, 104857600, 1\n");
+    assert!(!kept(&run()) && kept(&run()));
+    write("s.txt", "0, 524288000, 1\n");
+    assert!(!kept(&run()), "the ranges changed");
+
+    let trace = "--trace t.csv --trace-set format=msr";
+    let line = |at: u64| format!("{at},h,0,Write,{},65536,0\n", at % 16_000 * 65_536);
+    write("t.csv", &(1..16_000).map(line).collect::<String>());
+    let run = || {
+        let more = "--set fdp=true --set handles=2 --place map:map.csv";
+        folder.run(&format!("{trace} {steady} {more}"), &[])
+    };
+    let map = |bytes| format!("namespace,first_byte,bytes,handle\n1,0,{bytes},1\n");
+    write("map.csv", &map(104_857_600));
+    assert!(!kept(&run()) && kept(&run()));
+    write("map.csv", &map(524_288_000));
+    assert!(!kept(&run()), "the map changed");
+}
+
 #[test]
 fn a_load_is_written_once() {
     let folder = Folder::new();

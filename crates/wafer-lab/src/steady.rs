@@ -31,6 +31,7 @@ fn key(experiment: &Experiment) -> Option<Value> {
     let config = experiment.device.config.of_bytes();
     let workload = experiment.provenance(std::time::UNIX_EPOCH, Vec::new()).workload?;
     let workload = WorkloadRecord { volume: None, ..workload };
+    let details = experiment.workload.details(&experiment.target()).ok()?;
     let files = experiment.workload.files().into_iter().chain(experiment.pace_from.clone());
     let known: Option<Vec<Value>> = files.map(|path| identity(&path)).collect();
     Some(json!({
@@ -40,6 +41,7 @@ fn key(experiment: &Experiment) -> Option<Value> {
         "config": config,
         "seed": experiment.seed,
         "workload": workload,
+        "details": details,
         "files": known?,
     }))
 }

@@ -396,3 +396,19 @@ fn a_depth_beside_a_job_with_a_clock_is_told() {
     assert!(notices("time = true\n").iter().any(|line| line == told));
     assert!(notices("").iter().all(|line| line != told));
 }
+
+/// `trace` is a key of the model, not another kind of workload.
+#[test]
+fn a_model_reads_a_trace() {
+    let folder = tempfile::tempdir().unwrap();
+    let requests: String = (0..60_000).map(|i| format!("k{i},SET,2000,1,8\n")).collect();
+    let trace = folder.path().join("kv.csv");
+    std::fs::write(&trace, format!("key,op,size,op_count,key_size\n{requests}")).unwrap();
+    let model = format!("[workload]\nmodel = \"cachelib\"\ntrace = \"{}\"\n", trace.display());
+    let run_ = experiment(&model).unwrap();
+    assert!(run_.workload.files().contains(&trace), "{:?}", run_.workload.files());
+    let record = run(&run_, Control::unattended()).unwrap();
+    assert!(record.summary.host_bytes > 0);
+    let other = refused("[workload]\nmodel = \"lsm\"\ntrace = \"kv.csv\"\n");
+    assert!(other.contains("workload.trace: unknown key"), "{other}");
+}

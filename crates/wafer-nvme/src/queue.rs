@@ -49,11 +49,6 @@ impl Sqe {
         crate::FabricsType(self.nsid.get() as u8)
     }
 
-    /// Returns PSDT: 0 is PRPs, which fabrics do not have.
-    pub fn psdt(&self) -> u8 {
-        self.flags >> 6
-    }
-
     /// Returns FUSE: 0 is a command by itself.
     pub fn fuse(&self) -> u8 {
         self.flags & 3

@@ -34,8 +34,8 @@ impl Workload {
 
     /// Reads the text of a fio job file; `path` is its name in messages.
     #[staticmethod]
-    fn fio_text(path: &str, text: String) -> Self {
-        Workload::of(LabWorkload::new(FioSource { path: path.into(), text }))
+    fn fio_text(path: &str, text: &str) -> Self {
+        Workload::of(LabWorkload::new(FioSource::new(path.as_ref(), text)))
     }
 
     /// Reads a TOML document with a `[workload]` table, as in an experiment file.

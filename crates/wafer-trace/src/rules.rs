@@ -24,6 +24,16 @@ pub struct PlacementRules {
     pub(super) kind: RuleKind,
 }
 
+impl PlacementRules {
+    /// Returns the file of a map or of rules.
+    pub fn file(&self) -> Option<&str> {
+        match &self.kind {
+            RuleKind::Map(file) | RuleKind::File(file) => Some(file),
+            RuleKind::Simple(_) | RuleKind::List(_) => None,
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum RuleKind {
     Simple(Simple),

@@ -10,18 +10,18 @@ const LEAST: f64 = 0.03;
 /// Difference of WAF between two parts of a run that is not steady.
 const UNSTEADY: f64 = 0.1;
 
-/// Returns the causes, the most costly first.
+/// Returns the causes, the most costly first. Each counterfactual has its record, and the WAF that it is compared with.
 pub(crate) fn rank<'a>(
     base: &Record,
-    changed: impl Iterator<Item = (&'a Counterfactual, Record)>,
+    changed: impl Iterator<Item = (&'a Counterfactual, Record, f64)>,
 ) -> Vec<Cause> {
     let waf = base.summary.waf;
     let mut found: Vec<(f64, Cause)> = Vec::new();
-    for (counterfactual, record) in changed {
+    for (counterfactual, record, with) in changed {
         let Some(without) = measure(&counterfactual.measure, base, &record) else { continue };
         let change = match counterfactual.measure {
             Measure::LastPart => (without - last_part(base).unwrap_or(waf)).abs() / without,
-            _ => (waf - without) / waf,
+            _ => (with.min(waf) - without) / with,
         };
         let least = if let Measure::LastPart = counterfactual.measure { UNSTEADY } else { LEAST };
         if change < least {
@@ -32,6 +32,9 @@ pub(crate) fn rank<'a>(
             Measure::LastPart => format!(
                 "{what} the last quarter of the writes has WAF {without:.3}, here {:.3}: {advice}",
                 last_part(base).unwrap_or(waf)
+            ),
+            Measure::Beside(_) if (with / waf - 1.0).abs() > LEAST => format!(
+                "{what} WAF is {without:.3} instead of {waf:.3}, and {with:.3} with the same device alone: {advice}"
             ),
             _ => format!("{what} WAF is {without:.3} instead of {waf:.3}: {advice}"),
         };
@@ -52,7 +55,7 @@ pub(crate) fn rank<'a>(
 fn measure(measure: &Measure, base: &Record, changed: &Record) -> Option<f64> {
     let (host, media) = (base.summary.host_bytes as f64, base.summary.media_bytes as f64);
     match measure {
-        Measure::Waf => Some(changed.summary.waf),
+        Measure::Waf | Measure::Beside(_) => Some(changed.summary.waf),
         Measure::LastPart => last_part(changed),
         Measure::Others(handle) => {
             let saved = moved(base, |h| h != handle)? - moved(changed, |h| h != handle)?;

@@ -29,13 +29,15 @@ mod temperature;
 use schemars::JsonSchema;
 use serde::Serialize;
 use wafer_lab::{Experiment, LabError};
-use wafer_record::{Record, Volume};
+use wafer_record::{Record, Timeline, Volume};
 
 use crate::causes::{Case, Counterfactual};
 pub use crate::error::WhyError;
 
 /// Logical capacities that a rerun writes at most.
 const MOST_CAPACITIES: f64 = 10.0;
+/// Share by which WAF of the run may differ from the record's, which is interpolated.
+const MOST_DIFFERENCE: f64 = 0.01;
 
 /// A cause, with what removing it brings.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -64,6 +66,8 @@ pub struct Why {
 /// Reruns of an experiment: as it is, and without each possible cause.
 pub struct Plan {
     base: Experiment,
+    /// What the record counted, unless its commands went by a clock.
+    recorded: Option<Timeline>,
     shortened: bool,
     counterfactuals: Vec<Counterfactual>,
 }
@@ -87,28 +91,51 @@ impl Plan {
         let mut counterfactuals: Vec<_> = causes::all(&case);
         // What does not fit this device or this machine is no counterfactual.
         counterfactuals.retain(|c| c.experiment.clone().check().is_ok());
-        Ok(Plan { base, shortened, counterfactuals })
+        let recorded = record.time.is_none().then(|| record.timeline.clone());
+        Ok(Plan { base, recorded, shortened, counterfactuals })
     }
 
     /// Returns the experiments to run, the unchanged one first.
     pub fn experiments(&self) -> Vec<Experiment> {
-        let changed = self.counterfactuals.iter().map(|c| c.experiment.clone());
-        std::iter::once(self.base.clone()).chain(changed).collect()
+        let of = |c: &Counterfactual| {
+            std::iter::once(c.experiment.clone()).chain(c.control().cloned()).collect::<Vec<_>>()
+        };
+        std::iter::once(self.base.clone()).chain(self.counterfactuals.iter().flat_map(of)).collect()
     }
 
     /// Ranks the causes by the records of [`Self::experiments`], in the same order.
     ///
     /// # Errors
-    /// The unchanged run failed.
+    /// The unchanged run failed, or is not that of the record.
     pub fn judge(&self, records: Vec<Result<Record, LabError>>) -> Result<Why, WhyError> {
         let mut records = records.into_iter();
         let base = records.next().unwrap_or_else(|| Err(LabError::Run("no run".to_owned())))?;
-        let changed = self.counterfactuals.iter().zip(records);
-        let changed = changed.filter_map(|(c, record)| Some((c, record.ok()?)));
+        self.check_repeated(&base)?;
+        let changed = self.counterfactuals.iter().filter_map(|c| {
+            let (record, control) = (records.next()?, c.control().map(|_| records.next()));
+            let control = control.map(|control| control?.ok().map(|control| control.summary.waf));
+            Some((c, record.ok()?, control.unwrap_or(Some(base.summary.waf))?))
+        });
         Ok(Why {
             waf: base.summary.waf,
             capacities: self.shortened.then_some(MOST_CAPACITIES),
             causes: judge::rank(&base, changed),
         })
+    }
+
+    /// Refuses to explain another run than that of the record: files that its workload names are not part of it.
+    fn check_repeated(&self, base: &Record) -> Result<(), WhyError> {
+        let host = base.summary.host_bytes;
+        let Some(waf) = self.recorded.as_ref().and_then(|recorded| recorded.waf_at(host)) else {
+            return Ok(());
+        };
+        let now = base.summary.waf;
+        if (now / waf - 1.0).abs() <= MOST_DIFFERENCE {
+            return Ok(());
+        }
+        Err(WhyError::NotRepeatable(format!(
+            "the run comes out differently now: WAF {now:.3} instead of {waf:.3} in the record; a file that its workload \
+             names has changed, or the record is of another version of wafer"
+        )))
     }
 }

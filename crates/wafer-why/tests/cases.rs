@@ -210,6 +210,40 @@ fn background_collection_that_is_too_eager() {
     assert_cause("eager_background_gc", &fio(device, "volume = \"8x\"", UNIFORM));
 }
 
+/// Writes that all live alike gain nothing from a handle for each class or job; what that needs of the device does.
+#[test]
+fn a_drive_that_leaves_relocated_data_among_what_hosts_write() {
+    let device = "capacity = \"256MiB\"\nreclaim_unit = { size = \"1MiB\" }\noverprovisioning = 0.14\nfdp = false\n\
+                  gc.separate = false";
+    let halves = "rw=randwrite\nbs=4k\nsize=50%\n[a]\n[b]\noffset=50%\n";
+    for jobs in [UNIFORM, halves] {
+        let found = why("mixing", &fio(device, "volume = \"8x\"", jobs));
+        let names: Vec<_> = found.causes.iter().map(|cause| cause.cause.as_str()).collect();
+        assert_eq!(names.first(), Some(&"mixing_in_gc"), "{found:?}");
+        assert!(!names.contains(&"hot_and_cold") && !names.contains(&"shared_handle"), "{found:?}");
+    }
+}
+
+/// A record does not hold the files that its jobs name: what they make of the workload now may be something else.
+#[test]
+fn a_run_that_comes_out_differently_is_not_explained() {
+    let device = "capacity = \"64MiB\"\nreclaim_unit = { size = \"1MiB\" }\noverprovisioning = 0.2\nhandles = 1";
+    let text = fio(device, "volume = \"4x\"", UNIFORM);
+    let experiment =
+        Experiment::from_text(Path::new("e.toml"), &text, &Options::default()).unwrap();
+    let mut record = run(&experiment, Control::unattended()).unwrap();
+    let judge = |record: &wafer_record::Record| {
+        let plan = Plan::of(record).unwrap();
+        let runs = plan.experiments();
+        plan.judge(runs.iter().map(|run_| run(run_, Control::unattended())).collect())
+    };
+    assert!(judge(&record).is_ok());
+    let workload = record.provenance.workload.as_mut().unwrap();
+    workload.text = workload.text.replace("rw=randwrite", "rw=write");
+    let error = judge(&record).unwrap_err().to_string();
+    assert!(error.contains("WAF 1.000 instead of 2."), "{error}");
+}
+
 /// Cases that nothing was tuned on: other sizes, shares and distributions.
 #[test]
 fn other_cases() {

@@ -25,6 +25,9 @@ pub(crate) fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
             return Err(LabError::config("--json", why).into());
         }
     }
+    if args.fio_json.is_some() && experiments.len() > 1 {
+        return Err(LabError::config("--fio-json", "takes the results of one run").into());
+    }
     let target = Target::new(args.json.as_deref(), experiments.len() > 1)?;
     let references =
         experiments.iter().map(reference).collect::<Result<Vec<Option<Reference>>, LabError>>()?;
@@ -68,8 +71,8 @@ pub(crate) fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
     }
     if failures.is_empty() || (!records.is_empty() && !is_cancelled()) {
         target.all(&records)?;
-        if let Some(path) = &args.fio_json {
-            fio_json(path, &records)?;
+        if let (Some(path), [record]) = (&args.fio_json, &records[..]) {
+            output::json_to(path, &wafer_fio_json::fio_json(record))?;
         }
         if (args.json.is_none() && !outputs.has_stdout()) || args.table {
             print(&experiments, &records, &references)?;
@@ -136,14 +139,6 @@ fn notices(checked: &Checked) -> Vec<String> {
     }
     notices.extend(checked.experiment.unusual_end(checked.total_bytes));
     notices
-}
-
-/// Writes results as fio does: one run.
-fn fio_json(path: &Path, records: &[Record]) -> anyhow::Result<()> {
-    match records {
-        [record] => output::json_to(path, &wafer_fio_json::fio_json(record)),
-        _ => Err(LabError::config("--fio-json", "takes the results of one run").into()),
-    }
 }
 
 /// Returns the outputs, none of which is an input or another output.

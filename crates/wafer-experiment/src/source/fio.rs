@@ -53,7 +53,25 @@ impl FioSource {
     /// # Errors
     /// The file cannot be read.
     pub fn read(path: &Path) -> Result<Self, LabError> {
-        Ok(FioSource { path: path.to_owned(), text: read_text(path)? })
+        Ok(FioSource::new(path, &read_text(path)?))
+    }
+
+    /// Makes a source of a text. `${NAME}`s of the environment are replaced, so that a record has the jobs as they ran.
+    pub fn new(path: &Path, text: &str) -> Self {
+        let mut replaced = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some((before, from)) = rest.split_once("${")
+            && let Some((name, after)) = from.split_once('}')
+        {
+            replaced += before;
+            match file::environment(name).filter(|value| !value.contains(['\n', '\r'])) {
+                Some(value) => replaced += &value,
+                // The reader of the file says where it stands.
+                None => replaced += &rest[before.len()..rest.len() - after.len()],
+            }
+            rest = after;
+        }
+        FioSource { path: path.to_owned(), text: replaced + rest }
     }
 
     /// Resolves the jobs of the file for a device.
@@ -88,6 +106,10 @@ impl Source for FioSource {
 
     fn text(&self) -> String {
         self.text.clone()
+    }
+
+    fn details(&self, target: &SourceTarget<'_>) -> Result<String, LabError> {
+        Ok(format!("{:?}", self.resolved(target)?.jobs))
     }
 
     fn jobs(&self, target: &SourceTarget<'_>) -> Result<Vec<JobRecord>, LabError> {
@@ -146,7 +168,11 @@ impl Source for FioSource {
             let steady = job.steady_state.map(|_| "steadystate");
             let reaping = job.reaping.map(|_| "iodepth_low or iodepth_batch_complete");
             let offload = (job.submission == Submission::Offload).then_some("io_submit_mode");
-            let options = latency.into_iter().chain(steady).chain(reaping).chain(offload);
+            let fsync = (job.fsync > 0).then_some("fsync");
+            let end = job.end_fsync.then_some("end_fsync");
+            let sync = job.sync.then_some("sync");
+            let options =
+                [latency, steady, reaping, offload, fsync, end, sync].into_iter().flatten();
             let told = options.map(|option| {
                 format!("job `{}`: {option} has no effect without a clock", job.name)
             });
@@ -175,21 +201,23 @@ fn parse(table: Layers, files: &Files, path: &Path) -> Result<Workload, LabError
     let file: WorkloadFile = table.clone().read()?;
     let missing =
         |name: &String| table.error("variables", &format!("the job file has no ${{{name}}}"));
-    let mut source = match (file.fio, file.fio_text) {
-        (Some(fio), _) => FioSource::read(&files.beside(fio))?,
-        (None, text) => {
-            FioSource { path: path.with_extension(INLINE), text: text.unwrap_or_default() }
+    let (path, mut text) = match (file.fio, file.fio_text) {
+        (Some(fio), _) => {
+            let path = files.beside(fio);
+            let text = read_text(&path)?;
+            (path, text)
         }
+        (None, text) => (path.with_extension(INLINE), text.unwrap_or_default()),
     };
     // Replaced in the text, so that a record has the jobs as they ran.
     for (name, value) in &file.variables {
         let place = format!("${{{name}}}");
-        if !source.text.contains(&place) {
+        if !text.contains(&place) {
             return Err(missing(name).into());
         }
-        source.text = source.text.replace(&place, value);
+        text = text.replace(&place, value);
     }
-    Ok(Workload::new(source))
+    Ok(Workload::new(FioSource::new(&path, &text)))
 }
 
 fn ignored(jobs: &Jobs) -> Vec<IgnoredOption> {

@@ -34,6 +34,15 @@ pub trait Source: Debug + Send + Sync {
         String::new()
     }
 
+    /// Returns what tells its commands on this device from those of another source beside the text, the jobs and the files:
+    /// what it makes of files that it finds only here.
+    ///
+    /// # Errors
+    /// As [`Source::build`].
+    fn details(&self, _target: &SourceTarget<'_>) -> Result<String, LabError> {
+        Ok(String::new())
+    }
+
     /// Returns the bytes of memory that it takes on this device, as far as known before it is built; 0 if
     /// unknown. A workload that cannot fit is then refused before it is built.
     ///

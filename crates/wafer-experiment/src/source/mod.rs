@@ -89,7 +89,9 @@ fn parse(file: &mut Layers, key: &str, files: &Files, path: &Path) -> Result<Wor
         Some(Err(_)) => return Err(place.error(key, "expected a table").into()),
         Some(Ok(table)) => table,
     };
-    let mut given = keys().filter(|k| table.has(k));
+    // A model may read a trace.
+    let is_of_model = |k: &str| k == "trace" && table.has("model");
+    let mut given = keys().filter(|k| table.has(k) && !is_of_model(k));
     let Some(chosen) = given.next() else {
         // Most likely a misspelt key: the reader of fio's keys names it.
         if table.is_empty() {

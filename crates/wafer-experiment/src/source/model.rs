@@ -1,6 +1,6 @@
 //! Application models: `model = "aerospike"` and the keys of that model in the same table.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
@@ -19,6 +19,8 @@ pub(super) const KIND: Kind = Kind { keys: &["model"], parse, schema };
 #[derive(Debug)]
 pub struct ModelSource {
     name: &'static str,
+    /// Keys that name files.
+    paths: &'static [&'static str],
     model: Box<dyn Model>,
     host: HostFile,
     /// The keys, for the places of errors.
@@ -67,6 +69,12 @@ impl Source for ModelSource {
 
     fn path(&self) -> String {
         self.path.clone()
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        let (paths, parameters) = (self.paths, self.model.parameters());
+        let read = paths.iter().filter_map(|key| Some(parameters.get(*key)?.as_str()?.into()));
+        std::iter::once(self.path.clone().into()).chain(read).collect()
     }
 
     fn text(&self) -> String {
@@ -153,7 +161,14 @@ fn parse(mut table: Layers, files: &Files, path: &Path) -> Result<Workload, LabE
     host.check().map_err(|(key, reason)| place.error(key, reason))?;
     let model = table.read_by(info.make)?;
     let path = path.display().to_string();
-    Ok(Workload::new(ModelSource { name: info.name, model, host, table: place, path }))
+    Ok(Workload::new(ModelSource {
+        name: info.name,
+        paths: info.paths,
+        model,
+        host,
+        table: place,
+        path,
+    }))
 }
 
 fn find(name: &str) -> Result<&'static ModelInfo, String> {

@@ -114,6 +114,14 @@ impl Source for TenantsSource {
         text
     }
 
+    fn details(&self, target: &SourceTarget<'_>) -> Result<String, LabError> {
+        let details = self.tenants.iter().map(|entry| {
+            let device = entry.part_of(target.device)?;
+            entry.workload.details(&SourceTarget { device: &device, ..*target })
+        });
+        details.collect::<Result<Vec<_>, _>>().map(|details| details.join("\n"))
+    }
+
     fn memory_bytes(&self, target: &SourceTarget<'_>) -> Result<u64, LabError> {
         let needed = self.tenants.iter().map(|entry| {
             let device = entry.part_of(target.device)?;

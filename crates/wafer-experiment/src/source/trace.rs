@@ -131,7 +131,9 @@ impl Source for TraceSource {
     }
 
     fn files(&self) -> Vec<PathBuf> {
-        self.traces.iter().map(|trace| trace.file.clone()).collect()
+        let rules = self.traces.iter().filter_map(|trace| trace.options.placement.file());
+        let rules = rules.map(|file| self.folder.join(file));
+        self.traces.iter().map(|trace| trace.file.clone()).chain(rules).collect()
     }
 
     fn text(&self) -> String {

@@ -54,6 +54,12 @@ use ini::Section;
 use settings::{Context, Settings};
 pub use target::{IgnoredOption, Jobs, Target};
 
+/// Returns a variable of the environment.
+pub fn environment(name: &str) -> Option<String> {
+    // Names that the environment cannot hold, which the standard library may refuse loudly.
+    if name.is_empty() || name.contains(['=', '\0']) { None } else { std::env::var(name).ok() }
+}
+
 /// A job file, split into sections; its options are read by [`JobFile::resolve`].
 #[derive(Clone, Debug)]
 pub struct JobFile {
@@ -87,12 +93,7 @@ impl JobFile {
 
     /// The jobs of the file on a device. `${VARIABLE}`s come from the environment.
     pub fn resolve(&self, target: &Target) -> Result<Jobs, FioError> {
-        self.resolve_with(target, &|name| match name {
-            // Names that the environment cannot hold, which the standard library may refuse loudly.
-            "" => None,
-            name if name.contains(['=', '\0']) => None,
-            name => std::env::var(name).ok(),
-        })
+        self.resolve_with(target, &environment)
     }
 
     /// [`JobFile::resolve`] with the `${VARIABLE}`s given.

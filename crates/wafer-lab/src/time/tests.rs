@@ -248,7 +248,7 @@ fn fio_is_told_the_options_of_a_job() {
 #[test]
 fn options_that_need_a_clock_are_named_without_one() {
     let jobs = "[a]\nrw=write\nbs=4k\nsize=64k\niodepth=4\n\
-                iodepth_low=2\nlatency_target=1ms\n[b]\nrw=write\nbs=4k\nsize=64k\nio_submit_mode=offload\n";
+                iodepth_low=2\nlatency_target=1ms\nfsync=2\nend_fsync=1\nsync=1\n[b]\nrw=write\nbs=4k\nsize=64k\nio_submit_mode=offload\n";
     let options = Options { timed: false, ..filled() };
     let experiment = Experiment { timed: false, ..experiment(jobs, &options) };
     let told = experiment.check().unwrap().notices;
@@ -258,8 +258,11 @@ fn options_that_need_a_clock_are_named_without_one() {
         .collect();
     told.sort_unstable();
     let expected = [
+        "job `a`: end_fsync",
+        "job `a`: fsync",
         "job `a`: iodepth_low or iodepth_batch_complete",
         "job `a`: latency_target",
+        "job `a`: sync",
         "job `b`: io_submit_mode",
     ];
     assert_eq!(told, expected);

@@ -4,6 +4,18 @@ use super::{AVOIDABLE, Case, Counterfactual, Measure};
 
 pub(super) fn plan(case: &Case<'_>) -> Vec<Counterfactual> {
     let config = &case.base.device.config;
+    if !config.fdp && !config.gc.separate {
+        let counterfactual = |experiment| Counterfactual {
+            cause: "mixing_in_gc",
+            experiment,
+            measure: Measure::Waf,
+            what: "With reclaim units of their own for relocated data".to_owned(),
+            advice: "collection puts what it moves beside what hosts write; `gc.separate` keeps it apart.",
+            weight: AVOIDABLE,
+        };
+        let separate = case.with_device(&["gc.separate=true".to_owned()]);
+        return separate.map(counterfactual).into_iter().collect();
+    }
     if !config.fdp || case.handles().len() < 2 {
         return Vec::new();
     }

@@ -39,17 +39,15 @@ pub(super) fn plan(case: &Case<'_>) -> Vec<Counterfactual> {
             ),
         };
     let handles = case.base.device.config.handles.max(writers.len() as u16);
-    let Some(experiment) = case.with_device(&["fdp=true".to_owned(), format!("handles={handles}")])
-    else {
-        return Vec::new();
-    };
+    let device = ["fdp=true".to_owned(), format!("handles={handles}")];
+    let Some(control) = case.with_device(&device) else { return Vec::new() };
     let text = apart(&case.workload.text, &writers);
     let path = PathBuf::from(&case.workload.path);
-    let experiment = Experiment { workload: Workload::new(FioSource { path, text }), ..experiment };
+    let workload = Workload::new(FioSource { path, text });
     vec![Counterfactual {
         cause,
-        experiment,
-        measure: Measure::Waf,
+        experiment: Experiment { workload, ..control.clone() },
+        measure: Measure::Beside(Box::new(control)),
         what: "With a handle for each job".to_owned(),
         advice,
         weight: AVOIDABLE,

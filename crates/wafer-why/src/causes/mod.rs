@@ -44,6 +44,8 @@ const CAUSES: &[fn(&Case<'_>) -> Vec<Counterfactual>] = &[
 pub(crate) enum Measure {
     /// Its WAF is that without the cause.
     Waf,
+    /// Likewise; its device differs too, so that it is compared with the commands as they are on that device.
+    Beside(Box<Experiment>),
     /// The relocations of the data of all other handles that go away are the cost of this one.
     Others(String),
     /// The relocations of the data of this handle that go away are the cost of the others.
@@ -135,6 +137,13 @@ impl<'a> Case<'a> {
             !matches!(job.rw.as_str(), "read" | "randread" | "trim" | "randtrim")
         };
         self.workload.jobs.iter().filter(writes).collect()
+    }
+}
+
+impl Counterfactual {
+    /// Returns what it is compared with, if that is not the run itself.
+    pub(crate) fn control(&self) -> Option<&Experiment> {
+        if let Measure::Beside(control) = &self.measure { Some(control) } else { None }
     }
 }
 

@@ -32,8 +32,8 @@ pub(super) fn plan(case: &Case<'_>) -> Vec<Counterfactual> {
     });
     vec![Counterfactual {
         cause: "hot_and_cold",
-        experiment: Experiment { workload, ..changed },
-        measure: Measure::Waf,
+        experiment: Experiment { workload, ..changed.clone() },
+        measure: Measure::Beside(Box::new(changed)),
         what: format!(
             "With {CLASSES} persistently isolated handles for each, by how often data is overwritten,"
         ),
