@@ -410,5 +410,5 @@ fn a_model_reads_a_trace() {
     let record = run(&run_, Control::unattended()).unwrap();
     assert!(record.summary.host_bytes > 0);
     let other = refused("[workload]\nmodel = \"lsm\"\ntrace = \"kv.csv\"\n");
-    assert!(other.contains("workload.trace: unknown key"), "{other}");
+    assert!(other.contains("trace: unknown key"), "{other}");
 }
