@@ -80,6 +80,12 @@ impl Depth {
         self.search.as_ref().map(|search| if search.missed { 0 } else { search.depth })
     }
 
+    /// Returns whether a search that ends by itself has not got so far.
+    pub(crate) fn is_searching(&self) -> bool {
+        let ends = |s: &Search| s.settled || s.missed || s.target.keeps_looking;
+        self.search.as_ref().is_some_and(|search| !ends(search))
+    }
+
     /// Returns whether a search has ended, so that what is submitted now are the results.
     pub(crate) fn is_settled(&self) -> bool {
         self.search.as_ref().is_some_and(|search| search.settled)

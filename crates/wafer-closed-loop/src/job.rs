@@ -121,9 +121,10 @@ impl RunningJob {
         self.depth.most()
     }
 
-    /// Returns the name of the job, and the depth that `latency_target` has found; none without a target.
-    pub(crate) fn found(&self) -> Option<(&str, u32)> {
-        Some((&self.spec.name, self.depth.found()?))
+    /// Returns the name of the job, the depth that `latency_target` has found, and whether it still searches; none without a
+    /// target.
+    pub(crate) fn found(&self) -> Option<(&str, u32, bool)> {
+        Some((&self.spec.name, self.depth.found()?, self.depth.is_searching()))
     }
 
     /// Whether the job has ended and all its commands have completed.

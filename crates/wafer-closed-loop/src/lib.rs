@@ -44,8 +44,8 @@ pub struct ClosedLoop {
     now: u64,
     /// When the time of the last job is up whose time is.
     up: u64,
-    /// Depths that jobs of earlier phases have found, with their names.
-    found: Vec<(String, u32)>,
+    /// Depths that jobs of earlier phases have found, with their names, and whether they still searched.
+    found: Vec<(String, u32, bool)>,
     /// What `steadystate` watches, and which of them each job belongs to.
     watches: Vec<Watch>,
     watched: Vec<Option<usize>>,
@@ -135,7 +135,7 @@ impl ClosedLoop {
 
     fn start(&mut self) -> Result<(), WorkloadError> {
         let found = self.running.iter().filter_map(RunningJob::found);
-        self.found.extend(found.map(|(job, depth)| (job.to_owned(), depth)));
+        self.found.extend(found.map(|(job, depth, searches)| (job.to_owned(), depth, searches)));
         self.running.clear();
         let phase = self.phases[self.current];
         for (number, spec) in self.specs.iter().enumerate().filter(|(_, s)| s.phase == phase) {
@@ -248,14 +248,19 @@ impl CommandStream for ClosedLoop {
 
     fn figures(&self) -> Vec<Figure> {
         let meaning = "queue depth that latency_target allows; 0: not even one command at a time";
-        let found = self.found.iter().map(|(job, depth)| (job.as_str(), *depth));
+        let unfinished = "the job ended before the search for the queue depth did; its results are those of the search";
+        let found =
+            self.found.iter().map(|(job, depth, searches)| (job.as_str(), *depth, *searches));
         let depths = found.chain(self.running.iter().filter_map(RunningJob::found));
         let of = |job: &str, figure| Figure { tenant: job.to_owned(), ..figure };
-        let mut figures: Vec<Figure> = depths
-            .map(|(job, depth)| {
-                of(job, Figure::new("latency_depth", f64::from(depth), "", meaning))
-            })
-            .collect();
+        let mut figures = Vec::new();
+        for (job, depth, searches) in depths {
+            figures.push(of(job, Figure::new("latency_depth", f64::from(depth), "", meaning)));
+            if searches {
+                figures
+                    .push(of(job, Figure::new("latency_search_unfinished", 1.0, "", unfinished)));
+            }
+        }
         for watch in &self.watches {
             let job = &self.specs[watch.jobs()[0]].name;
             figures.extend(watch.outcome().figures().map(|figure| of(job, figure)));

@@ -237,9 +237,9 @@ const TARGET: LatencyTarget = LatencyTarget {
 #[test]
 fn a_latency_target_finds_the_depth_that_keeps_it() {
     let (jobs, submitted) = loaded(TARGET, 64, 1_000_000_000);
-    let [figure] = &jobs.figures()[..] else { panic!() };
+    let [found] = &jobs.figures()[..] else { panic!() };
     assert_eq!(
-        (figure.tenant.as_str(), figure.name.as_str(), figure.value),
+        (found.tenant.as_str(), found.name.as_str(), found.value),
         ("w", "latency_depth", 8.0)
     );
     // The results are those of the last window, which follows everything before.
@@ -248,6 +248,9 @@ fn a_latency_target_finds_the_depth_that_keeps_it() {
     let results = submitted.last().unwrap().0 - submitted[first].0;
     assert!((900_000..1_200_000).contains(&results), "{results}");
     assert!(submitted.last().unwrap().0 < 100_000_000, "the job ends by itself");
+    // A job that ends before says so.
+    let (jobs, _) = loaded(TARGET, 64, 3_000_000);
+    assert_eq!(figure(&jobs, "latency_search_unfinished"), [1.0]);
 }
 
 #[test]

@@ -32,6 +32,14 @@ pub fn warnings(record: &Record) -> Vec<String> {
         };
         warnings.push(format!("{name}: not steady after {} capacities: {why}", steady.capacities));
     }
+    let searching = record.application.iter().filter(|f| f.name == "latency_search_unfinished");
+    warnings.extend(searching.map(|figure| {
+        format!(
+            "{name}: job {} ended before its search for the queue depth of latency_target did: give it a longer runtime, or \
+             shorter windows",
+            figure.tenant
+        )
+    }));
     let findings = record.findings.iter().flatten();
     let rejected = findings.filter(|found| matches!(found.cause, Cause::MostlyRejected { .. }));
     warnings.extend(rejected.map(|found| format!("{name}: {found}")));

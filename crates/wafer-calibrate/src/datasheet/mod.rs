@@ -77,6 +77,9 @@ impl Datasheet {
                 return wrong(name, format!("expected 0.1 to 100000 microseconds, not {known}"));
             }
         }
+        if let Some(dwpd) = self.dwpd.filter(|dwpd| !(0.001..=100.0).contains(dwpd)) {
+            return wrong("dwpd", format!("expected 0.001 to 100 drive writes a day, not {dwpd}"));
+        }
         let random = self.rand_write * PAGE;
         if random > self.seq_write.0 as f64 {
             let reason = format!(

@@ -134,6 +134,7 @@ fn contradictions_are_refused() {
         (Datasheet { rand_read: 2e6, ..good.clone() }, "rand_read: 2000000 IOPS are 8192"),
         (Datasheet { seq_write: Bytes(0), ..good.clone() }, "seq_write: expected 1MB/s"),
         (Datasheet { capacity: Bytes(5), ..good.clone() }, "capacity: expected 1GB"),
+        (Datasheet { dwpd: Some(1e9), ..good.clone() }, "dwpd: expected 0.001 to 100"),
         (Datasheet { rand_write: f64::NAN, ..good }, "rand_write: expected 100"),
     ];
     for (sheet, expected) in cases {

@@ -210,6 +210,8 @@ pub struct Media {
     mapping: u32,
     /// Writes that wait for room, and since when.
     parked: VecDeque<(u32, Time)>,
+    /// A write that has begun to go into the buffer and does not fit yet, and since when.
+    entering: Option<(u32, Time)>,
     /// Flushes that wait for programs.
     flushes: Vec<Flush>,
     /// Programs so far.
@@ -282,6 +284,7 @@ impl Media {
             free_flights: Vec::new(),
             mapping: 0,
             parked: VecDeque::new(),
+            entering: None,
             flushes: Vec::new(),
             programs: 0,
             pacing: Pacing::new(burst),
@@ -429,9 +432,9 @@ impl Media {
 
     /// Returns when the next program ends, if anything waits for that; otherwise the end of time.
     fn next_release(&mut self) -> Time {
-        match self.parked.is_empty() && self.flushes.is_empty() {
-            true => Time::MAX,
-            false => self.dies.next_free().unwrap_or(Time::MAX),
+        match self.waits_for_room() || !self.flushes.is_empty() {
+            true => self.dies.next_free().unwrap_or(Time::MAX),
+            false => Time::MAX,
         }
     }
 

@@ -62,11 +62,17 @@ impl Media {
 
     /// Takes a write into the buffer, or lets it wait for room behind those that already do.
     pub(super) fn write(&mut self, now: Time, flight: u32, done: &mut Vec<Done>) {
-        if self.parked.is_empty() && self.has_room(now, flight) {
-            return self.admit(now, flight, now, done);
+        if !self.waits_for_room() && self.has_room(now, flight) {
+            self.admit(now, flight, now, done);
+        } else {
+            self.parked.push_back((flight, now));
         }
-        self.parked.push_back((flight, now));
         self.unblock(now);
+    }
+
+    /// Returns whether a write waits for room in the buffer.
+    pub(super) fn waits_for_room(&self) -> bool {
+        self.entering.is_some() || !self.parked.is_empty()
     }
 
     /// Completes a request that moves no data or whose data is in the buffer: a flush or a durable write when everything
@@ -98,14 +104,14 @@ impl Media {
         self.flushes = flushes;
     }
 
-    /// Returns whether what a write programs fits into the buffer.
+    /// Returns whether what a write programs fits into the buffer; of a large one, as much as half of the buffer. The rest
+    /// of that follows as room becomes free.
     fn has_room(&mut self, now: Time, flight: u32) -> bool {
-        let need = self.flights[flight as usize].room;
+        let need = self.flights[flight as usize].room.min(self.buffer_bytes / 2);
         if self.occupied.total() + need > self.buffer_bytes {
             self.settle(now);
         }
-        // A write larger than the buffer goes through it when it is empty.
-        self.occupied.total() + need <= self.buffer_bytes.max(need)
+        self.occupied.total() + need <= self.buffer_bytes
     }
 
     /// Returns the room in the buffer that the work of a write takes.
@@ -130,10 +136,17 @@ impl Media {
     pub(super) fn release(&mut self, now: Time, done: &mut Vec<Done>) {
         self.settle(now);
         self.complete_flushes(now, done);
-        while let Some((flight, since)) = self.parked.front().copied() {
-            if !self.has_room(now, flight) {
-                break;
-            }
+        if let Some((flight, since)) = self.entering
+            && self.occupied.total() <= self.buffer_bytes
+        {
+            self.entering = None;
+            self.flights[flight as usize].parts.add(Part::Buffer, now - since);
+            self.complete(now, flight, done);
+        }
+        while self.entering.is_none()
+            && let Some((flight, since)) = self.parked.front().copied()
+            && self.has_room(now, flight)
+        {
             self.parked.pop_front();
             self.admit(now, flight, since, done);
         }
@@ -142,7 +155,7 @@ impl Media {
 
     /// Programs what waits for a whole stripe, if only that could make room.
     fn unblock(&mut self, now: Time) {
-        if !self.parked.is_empty() && self.dies.next_free().is_none() {
+        if self.waits_for_room() && self.dies.next_free().is_none() {
             self.program_partials(now);
         }
     }
@@ -159,10 +172,11 @@ impl Media {
         }
     }
 
-    /// Takes a write into the buffer that has waited since `since`.
+    /// Takes a write into the buffer that has waited since `since`. It completes when all of it is there.
     fn admit(&mut self, now: Time, flight: u32, since: Time, done: &mut Vec<Done>) {
-        let Flight { request, parts, .. } = &mut self.flights[flight as usize];
+        let Flight { request, parts, room, .. } = &mut self.flights[flight as usize];
         parts.add(Part::Buffer, now - since);
+        let is_large = *room > self.buffer_bytes / 2;
         let page_bytes = self.shape.page_bytes;
         self.directory.write(
             request.page,
@@ -171,6 +185,13 @@ impl Media {
             self.occupied.host,
         );
         self.background(now, flight);
-        self.complete(now, flight, done);
+        if is_large {
+            self.settle(now);
+        }
+        if is_large && self.occupied.total() > self.buffer_bytes {
+            self.entering = Some((flight, now));
+        } else {
+            self.complete(now, flight, done);
+        }
     }
 }

@@ -15,8 +15,9 @@
 //!   beginning or continuation, and then lasts `resume` longer. The first read that meets work draws how many points
 //!   it misses. Work that has given way continues when no read waits and none is under way. A die reads for hosts one
 //!   at a time, or with `independent_planes` as many as it has planes.
-//! - **Writes** need room in the buffer for all that they program, or an empty one; they wait behind each other. If
-//!   no program of what the buffer holds is queued, all incomplete programs of it begin, each as long as a whole one: a
+//! - **Writes** need room in the buffer for what they program, or for half of the buffer if that is less; they wait behind
+//!   each other. One that needed more than half completes, and the next one may go, when the buffer holds no more than its
+//!   size. If no program of what the buffer holds is queued, all incomplete programs of it begin, each as long as a whole one: a
 //!   drive fills them up. (The last program of a reclaim unit takes the time of its pages, since the model's units need not
 //!   hold whole programs.) A flush of an unprotected buffer, or a durable write once it is in the buffer, begins them too
 //!   and waits for every program of it queued until then. The buffer holds what hosts write, and with `gc_buffered` what is relocated, from the move on until it is programmed. Relocated data never waits for

@@ -64,6 +64,7 @@ struct Drive<'a> {
     occupied: [u64; 2],
     written: Vec<u64>,
     parked: Vec<(usize, Time)>,
+    entering: Option<(usize, Time)>,
     flushes: Vec<(usize, Time, u64)>,
     filling: Vec<Filling>,
     pacing: Pacing,
@@ -129,6 +130,7 @@ pub(crate) fn simulate(
         occupied: [0, 0],
         written: Vec::new(),
         parked: Vec::new(),
+        entering: None,
         flushes: Vec::new(),
         filling: vec![Filling::default(); shape.ru_count as usize],
         pacing: Pacing::new(burst),
@@ -201,8 +203,15 @@ impl Drive<'_> {
         self.occupied = [self.occupied[0] - freed[0], self.occupied[1] - freed[1]];
         if freed != [0, 0] {
             self.complete_flushes();
+            if let Some((number, since)) = self.entering
+                && self.fits(0)
+            {
+                self.entering = None;
+                add(&mut self.flights[number].parts, Part::Buffer, self.now - since);
+                self.end_of_write(number);
+            }
             while let Some((number, since)) = self.parked.first().copied() {
-                if !self.has_room(number) {
+                if self.entering.is_some() || !self.has_room(number) {
                     break;
                 }
                 self.parked.remove(0);
@@ -327,11 +336,13 @@ impl Drive<'_> {
     fn arrive(&mut self, number: usize) {
         match self.flights[number].request.kind {
             Kind::Read => self.read(number),
-            Kind::Write if self.parked.is_empty() && self.has_room(number) => {
-                self.admit(number, self.now);
-            }
             Kind::Write => {
-                self.parked.push((number, self.now));
+                let waits = self.entering.is_some() || !self.parked.is_empty();
+                if !waits && self.has_room(number) {
+                    self.admit(number, self.now);
+                } else {
+                    self.parked.push((number, self.now));
+                }
                 self.unblock();
             }
             Kind::Flush => self.flush(number),
@@ -360,6 +371,18 @@ impl Drive<'_> {
     }
 
     fn has_room(&self, number: usize) -> bool {
+        let need = self.need(number) * self.shape.page_bytes;
+        self.fits(need.min(self.config.write_buffer.0 / 2))
+    }
+
+    /// Whether so many bytes fit into the buffer beside what it holds.
+    fn fits(&self, bytes: u64) -> bool {
+        let occupied = (self.occupied[0] + self.occupied[1]) * self.shape.page_bytes;
+        occupied + bytes <= self.config.write_buffer.0
+    }
+
+    /// Pages in the buffer that a write takes.
+    fn need(&self, number: usize) -> u64 {
         let mut need = 0;
         let work = self.flights[number].work;
         let is_fold = |work: &MediaWork| matches!(work, MediaWork::Fold { .. });
@@ -375,9 +398,7 @@ impl Drive<'_> {
                 _ => {}
             }
         }
-        let occupied = self.occupied[0] + self.occupied[1];
-        let bytes = (occupied + need) * self.shape.page_bytes;
-        bytes <= self.config.write_buffer.0 || occupied == 0
+        need
     }
 
     fn programs_queued(&self) -> Vec<u64> {
@@ -385,7 +406,8 @@ impl Drive<'_> {
     }
 
     fn unblock(&mut self) {
-        if !self.parked.is_empty() && self.programs_queued().is_empty() {
+        let waits = self.entering.is_some() || !self.parked.is_empty();
+        if waits && self.programs_queued().is_empty() {
             self.program_incomplete();
         }
     }
@@ -420,8 +442,17 @@ impl Drive<'_> {
         let request = self.flights[number].request;
         add(&mut self.flights[number].parts, Part::Buffer, self.now - since);
         self.written.extend(request.page..request.page + u64::from(request.pages));
+        let is_large = self.need(number) * self.shape.page_bytes > self.config.write_buffer.0 / 2;
         self.background(number);
-        if request.durable {
+        if is_large && !self.fits(0) {
+            self.entering = Some((number, self.now));
+        } else {
+            self.end_of_write(number);
+        }
+    }
+
+    fn end_of_write(&mut self, number: usize) {
+        if self.flights[number].request.durable {
             self.flush(number);
         } else {
             self.finish(number);

@@ -41,6 +41,23 @@ fn a_synchronous_write_completes_when_it_is_durable() {
     assert_eq!((end.write.unwrap().count, end.flush.unwrap().count), (256, 1));
 }
 
+/// A write larger than the buffer goes through it in pieces: the dies never wait for the next one.
+#[test]
+fn large_writes_keep_the_dies_busy() {
+    let time = |bytes: &str| {
+        let jobs = format!("[w]\nrw=write\nbs={bytes}\niodepth=4\ntime_based=1\nruntime=400ms\n");
+        run(&jobs, &filled()).time.unwrap()
+    };
+    let rate = |time: &TimeRecord| time.write.as_ref().unwrap().bytes_per_second;
+    let small = rate(&time("128k"));
+    // The buffer has 2 MiB.
+    for bytes in ["1536k", "2m", "3m", "8m"] {
+        let large = time(bytes);
+        let idle = large.dies.get("idle").copied().unwrap_or(0.0);
+        assert!(rate(&large) > 0.95 * small && idle < 0.05, "{bytes}: {} {idle}", rate(&large));
+    }
+}
+
 #[test]
 fn flushes_have_their_own_latency() {
     let jobs = "[w]\nrw=randwrite\nbs=4k\nsize=4m\nfsync=16\n[r]\nrw=randread\nsize=1m\n";
