@@ -68,8 +68,7 @@ docs: ## Write the generated pages and stubs: configuration, commands, NVMe supp
 	WAFER=$(DEBUG_WAFER) scripts/cli-pages
 
 docs-check: ## Are the generated files current, and do links, anchors and paths lead somewhere?
-	$(CARGO) test --locked --workspace --no-run
-	$(CARGO) test --locked --workspace --bin xtask
+	scripts/xtask-tests
 	WAFER=$(DEBUG_WAFER) scripts/cli-pages --check
 	scripts/check-docs links
 	scripts/newcomer check
@@ -168,7 +167,7 @@ nvmet-bench: ## How fast `wafer serve` is beside Linux's nvmet in an emulated gu
 # With the features and the profile of all tests, so that nothing is built twice.
 simulate: MINUTES ?= 100
 simulate: ## A served drive with simulated network, disk and faults; MINUTES=100, SEEDS=N..M instead of new ones
-	$(CARGO) build --locked --workspace --bin wafer-simulate
+	$(CARGO) test --locked --workspace --no-run
 	$(TARGET)/debug/wafer-simulate --minutes $(MINUTES) $(addprefix --seeds ,$(SEEDS))
 
 soak: MINUTES ?= 24

@@ -39,8 +39,7 @@ impl PropertySet {
             state.shutdown = true;
         }
         if before.en() && !cc.en() {
-            // A controller level reset: features and the error log start again, and commands that are outstanding get no
-            // completion (Base 2.1, 3.7.2).
+            // A controller level reset: outstanding commands get no completion, features start again (Base 2.1, 3.7.2).
             state.shutdown = false;
             controller.resets.fetch_add(1, Ordering::AcqRel);
             state.async_config = Default::default();

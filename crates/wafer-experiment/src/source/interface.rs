@@ -34,8 +34,8 @@ pub trait Source: Debug + Send + Sync {
         String::new()
     }
 
-    /// Returns what tells its commands on this device from those of another source beside the text, the jobs and the files:
-    /// what it makes of files that it finds only here.
+    /// Returns what decides its commands on this device and is in neither text, jobs nor files: for a job file, every
+    /// option of its jobs. It tells the run from others.
     ///
     /// # Errors
     /// As [`Source::build`].
