@@ -195,7 +195,7 @@ web-test: ## The web pages in Chromium (installs it, Node and promtool if missin
 
 # --- Python and the site
 
-.PHONY: python python-install wheel sdist docs-commands site figures gallery notebooks
+.PHONY: python python-install sdist docs-commands site figures gallery notebooks
 python: sdist ## The Python package: source, the wheel that it builds, tests, notebooks, site
 	$(MAKE) --no-print-directory --jobs=2 python-install site docs-commands WHEEL_SOURCE=$(SDIST)/source
 	$(VENV)/bin/twine check --strict $(SDIST)/wafer-*.tar.gz $(WHEELS)/wafer-*.whl
@@ -213,18 +213,11 @@ sdist: $(VENV)/.made ## The source distribution, unpacked beside it
 # The wheel, built by pip as a stranger builds it. `make test` builds it from the source distribution, which spares a
 # second build, and with the profile of the other tests, which spares minutes. With debug information its crates have
 # file names of their own: cargo names them after their place in the workspace, and would build those of the tests again.
-wheel: WHEEL_SOURCE ?= .
-wheel: $(VENV)/.made
+python-install: WHEEL_SOURCE ?= .
+python-install: $(VENV)/.made
 	rm -rf $(WHEELS)
 	CARGO_TARGET_DIR=$(abspath $(TARGET)) CARGO_PROFILE_DEV_DEBUG=line-tables-only MATURIN_PEP517_ARGS="--profile $(WHEEL_PROFILE)" \
 		$(VENV)/bin/pip wheel --quiet --no-deps --wheel-dir $(WHEELS) $(WHEEL_SOURCE)
-
-# What tests, notebooks and the site need: in `make test` it is installed while the wheel is compiled.
-$(VENV)/.dev: pyproject.toml $(VENV)/.made
-	$(VENV)/bin/python scripts/requirements dev | $(VENV)/bin/pip install --quiet --no-compile -r /dev/stdin
-	touch $@
-
-python-install: wheel $(VENV)/.dev
 	$(VENV)/bin/pip install --quiet --no-deps --force-reinstall $(WHEELS)/wafer-*.whl
 	$(VENV)/bin/pip install --quiet --no-compile "$$(echo $(WHEELS)/wafer-*.whl)[dev]"
 

@@ -19,7 +19,7 @@ use crate::error::LabError;
 use wafer_config::Place;
 use wafer_config::{Files, Layers, schema as schemas};
 
-pub(super) const KIND: Kind = Kind { keys: &["fio", INLINE], parse, schema };
+pub(super) const KIND: Kind = Kind { keys: &["fio", INLINE], beside: &[], parse, schema };
 
 /// The key of jobs that stand in an experiment, and the extension of the file that they would be.
 const INLINE: &str = "fio_text";

@@ -190,6 +190,8 @@ impl Deref for Workload {
 pub(super) struct Kind {
     /// The keys that choose it; a table has exactly one of all kinds' keys.
     pub(super) keys: &'static [&'static str],
+    /// Those of other kinds that its table may have beside them, with another meaning.
+    pub(super) beside: &'static [&'static str],
     /// Reads the table of the experiment file `path`.
     pub(super) parse: fn(table: Layers, files: &Files, path: &Path) -> Result<Workload, LabError>,
     /// Defines the tables that it reads, and returns their schemas.

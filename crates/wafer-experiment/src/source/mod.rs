@@ -89,9 +89,7 @@ fn parse(file: &mut Layers, key: &str, files: &Files, path: &Path) -> Result<Wor
         Some(Err(_)) => return Err(place.error(key, "expected a table").into()),
         Some(Ok(table)) => table,
     };
-    // A model may read a trace.
-    let is_of_model = |k: &str| k == "trace" && table.has("model");
-    let mut given = keys().filter(|k| table.has(k) && !is_of_model(k));
+    let mut given = keys().filter(|k| table.has(k));
     let Some(chosen) = given.next() else {
         // Most likely a misspelt key: the reader of fio's keys names it.
         if table.is_empty() {
@@ -99,11 +97,11 @@ fn parse(file: &mut Layers, key: &str, files: &Files, path: &Path) -> Result<Wor
         }
         return (fio::KIND.parse)(table, files, path);
     };
-    if let Some(second) = given.next() {
+    let kind = KINDS.iter().find(|kind| kind.keys.contains(chosen)).unwrap_or(&fio::KIND);
+    if let Some(second) = given.find(|key| !kind.beside.contains(key)) {
         let reason = format!("give {chosen} or {second}, not both");
         return Err(place.error(&format!("{key}.{second}"), &reason).into());
     }
-    let kind = KINDS.iter().find(|kind| kind.keys.contains(chosen)).unwrap_or(&fio::KIND);
     (kind.parse)(table, files, path)
 }
 

@@ -13,7 +13,7 @@ use crate::error::LabError;
 use crate::memory::refuse_if_short;
 use wafer_config::{Files, Layers, did_you_mean, schema as schemas};
 
-pub(super) const KIND: Kind = Kind { keys: &["model"], parse, schema };
+pub(super) const KIND: Kind = Kind { keys: &["model"], beside: &["trace"], parse, schema };
 
 /// An application model with its parameters.
 #[derive(Debug)]

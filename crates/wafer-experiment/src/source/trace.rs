@@ -12,7 +12,7 @@ use super::interface::{Built, Host, Kind, Source, SourceTarget, Workload, depth_
 use crate::error::LabError;
 use wafer_config::{Files, Layers, schema as schemas};
 
-pub(super) const KIND: Kind = Kind { keys: &["trace", "traces"], parse, schema };
+pub(super) const KIND: Kind = Kind { keys: &["trace", "traces"], beside: &[], parse, schema };
 
 /// Options that say what is read of a trace, not how it is played.
 const READING: [&str; 5] = ["from", "to", "volume", "strict", "format"];

@@ -44,7 +44,7 @@ const CAUSES: &[fn(&Case<'_>) -> Vec<Counterfactual>] = &[
 pub(crate) enum Measure {
     /// Its WAF is that without the cause.
     Waf,
-    /// Likewise; its device differs too, so that it is compared with the commands as they are on that device.
+    /// As `Waf`, compared with this control: the unchanged commands on the same changed device.
     Beside(Box<Experiment>),
     /// The relocations of the data of all other handles that go away are the cost of this one.
     Others(String),
