@@ -159,7 +159,8 @@ describe("a run with a live page", () => {
     });
     assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), "rgb(22, 25, 29)");
     assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 360);
-    const lines = await page.locator(".events tbody th").evaluateAll((all) => all.map((node) => {
+    // Found and measured in one call: the table is made anew with each frame.
+    const lines = await page.evaluate(() => [...document.querySelectorAll(".events tbody th")].map((node) => {
       const range = document.createRange();
       range.selectNodeContents(node);
       return range.getClientRects().length;
