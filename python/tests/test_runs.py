@@ -287,6 +287,14 @@ def test_a_run_is_cancelled_from_another_thread(small, job):
     assert cancel.cancelled
 
 
+def test_short_runs_end_too_once_they_are_cancelled(small, job):
+    cancel = wafer.Cancel()
+    wafer.run(small, job, volume="1x", cancel=cancel)
+    cancel.cancel()
+    with pytest.raises(wafer.Cancelled):
+        wafer.run(small, job, volume="1x", cancel=cancel)
+
+
 def test_runs_in_threads_are_concurrent_and_return_the_same(small, job):
     alone = [wafer.run(small, job, volume="20x", seed=seed).digest for seed in (1, 2)]
     # Each run waits in its progress callback until the other one runs.

@@ -49,13 +49,14 @@ impl Ledger {
         self.invalid.iter().map(|by| by[ru as usize]).sum()
     }
 
-    /// Notes that handle `by` writes pages `first..=last`, the first of them from within (`inside`) or whole.
+    /// Notes that handle `by` writes so many logical blocks in pages `first..=last`, the first of them from within
+    /// (`inside`) or whole.
     #[inline(always)]
-    pub(crate) fn written(&mut self, by: u32, first: u64, last: u64, inside: bool) {
+    pub(crate) fn written(&mut self, by: u32, first: u64, last: u64, inside: bool, blocks: u64) {
         let next = &mut self.next_page[by as usize];
         // A command smaller than a page goes on in the page where the last one ended.
         if first == *next || (inside && first.wrapping_add(1) == *next) {
-            self.totals.sequential[by as usize] += last - first + 1;
+            self.totals.sequential[by as usize] += blocks;
         }
         *next = last + 1;
     }

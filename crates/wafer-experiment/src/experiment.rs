@@ -161,6 +161,17 @@ impl Experiment {
         let mut layers = Layers::from_text(&label, text)?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let files = Files::new(folder, options.data_dir.as_deref());
+        if let Some(key) = names::<DeviceConfig>().iter().find(|key| layers.has(key)) {
+            let reason = format!(
+                "a key of the device; write `device = {{ profile = \"NAME\", {key} = ... }}`"
+            );
+            return Err(layers.error(key, &reason).into());
+        }
+        let known = [
+            ["device", "workload", "tenants"].map(String::from).to_vec(),
+            names::<ExperimentFile>(),
+        ];
+        layers.refuse_others(&known.concat())?;
         let device = device_of_file(&mut layers, folder, options)?;
         options.check(&device)?;
         let workload = match options.workload()? {
@@ -171,12 +182,6 @@ impl Experiment {
             }
             None => source::of_file(&mut layers, &files, path)?,
         };
-        if let Some(key) = names::<DeviceConfig>().iter().find(|key| layers.has(key)) {
-            let reason = format!(
-                "a key of the device; write `device = {{ profile = \"NAME\", {key} = ... }}`"
-            );
-            return Err(layers.error(key, &reason).into());
-        }
         let file: ExperimentFile = layers.read()?;
         if file.samples.is_some_and(|samples| !SAMPLES.contains(&samples)) {
             let reason = format!("expected {} to {}", SAMPLES.start(), SAMPLES.end());

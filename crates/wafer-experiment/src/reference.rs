@@ -95,16 +95,17 @@ impl Reference {
                 }
             },
         };
+        let most = if is_waf { 1e6 } else { 1e18 };
         let mut points: Vec<(f64, f64)> = Vec::new();
         for row in reader.records() {
             let row = row.map_err(|e| broken(&e))?;
             let line = row.position().map_or(0, csv::Position::line);
             let number = |i: usize| {
                 let field = row.get(i).unwrap_or("");
-                field.parse::<f64>().ok().filter(|n| n.is_finite() && *n >= 0.0).ok_or_else(|| {
+                field.parse::<f64>().ok().filter(|n| (0.0..=most).contains(n)).ok_or_else(|| {
                     LabError::config(
                         format!("{label}:{line}: {}", &header[i]),
-                        format!("`{field}` is not a number"),
+                        format!("`{field}` is not a number from 0 to {most}"),
                     )
                 })
             };
@@ -195,7 +196,11 @@ mod tests {
             message("a,b\n1,2\n"),
             "t.csv: expected the columns volume,waf or host_bytes,media_bytes"
         );
-        assert_eq!(message("volume,waf\n1,x\n"), "t.csv:2: waf: `x` is not a number");
+        assert_eq!(
+            message("volume,waf\n1,x\n"),
+            "t.csv:2: waf: `x` is not a number from 0 to 1000000"
+        );
+        assert!(message("volume,waf\n1,1e9\n").contains("`1e9` is not a number from 0 to"));
         assert_eq!(message("volume,waf\n2,1\n1,1\n"), "t.csv:3: volume: rows must not descend");
         assert_eq!(message("volume,waf\n1\n"), "t.csv:2: not a table of equal columns");
         assert_eq!(message("volume,waf\n"), "t.csv: no rows");

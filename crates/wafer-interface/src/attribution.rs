@@ -14,7 +14,7 @@ pub struct Attribution {
     pub invalidated: Vec<Vec<u64>>,
     /// Collections by owner, in the same order.
     pub collected: Vec<Collected>,
-    /// Pages of commands that began where the last command of the same handle ended.
+    /// Logical blocks of commands that began where the last command of the same handle ended.
     pub sequential: Vec<u64>,
 }
 

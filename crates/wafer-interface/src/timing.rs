@@ -246,7 +246,7 @@ impl TimingConfig {
             ("timing.dies", f64::from(self.dies), COUNT),
             ("timing.channels", f64::from(self.channels), COUNT),
             ("timing.planes", f64::from(self.planes), 256.0),
-            ("timing.cell_bits", f64::from(self.cell_bits), 16.0),
+            ("timing.cell_bits", f64::from(self.cell_bits), 8.0),
             ("timing.read_iops", self.read_iops.unwrap_or_default(), IOPS),
             ("timing.write_iops", self.write_iops.unwrap_or_default(), IOPS),
             ("timing.command_slots", f64::from(self.command_slots.unwrap_or(1)), COUNT),
@@ -324,7 +324,6 @@ impl TimingConfig {
             ("timing.link_write", self.link_write.0 as f64),
             ("timing.read_iops", self.read_iops.unwrap_or(1.0)),
             ("timing.write_iops", self.write_iops.unwrap_or(1.0)),
-            ("timing.block", self.block.0 as f64),
             ("timing.gc_host_rate", self.gc_host_rate.map_or(1.0, |r| r.0 as f64)),
         ];
         rates.into_iter().try_for_each(|(key, rate)| positive(key, rate > 0.0))?;
@@ -339,9 +338,12 @@ impl TimingConfig {
             }
         }
         let program = self.program_bytes();
-        if self.write_buffer.0 < program {
-            let reason = format!("must hold at least one program ({program} bytes)");
-            return Err(("timing.write_buffer", reason));
+        for (key, size) in
+            [("timing.block", self.block), ("timing.write_buffer", self.write_buffer)]
+        {
+            if size.0 < program {
+                return Err((key, format!("must hold at least one program ({program} bytes)")));
+            }
         }
         Ok(())
     }

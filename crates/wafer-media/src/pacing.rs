@@ -2,7 +2,8 @@
 //!
 //! The device relocates a victim at once: so many pages move, and a reclaim unit is free. In time that work is
 //! spread over the pages that hosts write before the next collection: each page of a host takes with it a share
-//! of the work that is left, so that the work is done when the freed space is used up.
+//! of the work that is left, so that the work is done when the freed space is used up. What reads of hosts cause, as
+//! for read disturb, frees no space that writes would use up: each page read takes its share of it along.
 
 use std::collections::VecDeque;
 
@@ -30,6 +31,9 @@ pub(crate) struct Pacing {
     items: VecDeque<Due>,
     /// Pages that are still to be moved.
     backlog: u64,
+    /// Of those, pages that reads caused to be moved, with 32 bits of fraction: an upper bound, as writes take their share
+    /// of them too.
+    for_reads: u64,
     /// Pages that hosts may write until the freed space is used up.
     room: u64,
     /// Pages due, with 32 bits of fraction.
@@ -44,6 +48,7 @@ impl Pacing {
         Pacing {
             items: VecDeque::new(),
             backlog: 0,
+            for_reads: 0,
             room: 0,
             credit: 0,
             burst: burst_pages.max(1),
@@ -62,13 +67,14 @@ impl Pacing {
         u64::try_from(left / u128::from(self.room.max(1))).unwrap_or(u64::MAX)
     }
 
-    /// Adds relocated pages.
-    pub(crate) fn add(&mut self, moved: Move) {
+    /// Adds relocated pages, which a write of a host or a read made necessary.
+    pub(crate) fn add(&mut self, moved: Move, for_read: bool) {
         self.backlog += u64::from(moved.pages);
+        self.for_reads += if for_read { u64::from(moved.pages) << 32 } else { 0 };
         self.items.push_back(Due::Move(moved));
     }
 
-    /// Adds the erase of a victim of which so many pages were not valid.
+    /// Adds the erase of a victim of which so many pages were written and not valid.
     pub(crate) fn freed(&mut self, ru: RuId, pages: u64) {
         self.room += pages;
         self.items.push_back(Due::Erase(ru));
@@ -82,6 +88,23 @@ impl Pacing {
             self.credit += share as u64;
         }
         self.room = self.room.saturating_sub(pages);
+    }
+
+    /// Whether there is work left that reads caused.
+    #[inline]
+    pub(crate) fn owes_for_reads(&self) -> bool {
+        self.for_reads > 0
+    }
+
+    /// Counts pages that a host reads. While hosts read as much as a reclaim unit holds, they take along what reads
+    /// caused before, and at least as much as they read.
+    pub(crate) fn host_read(&mut self, pages: u64, pages_per_ru: u64) {
+        let left = (u128::from(self.backlog) << 32) - u128::from(self.credit);
+        let all = u128::from(self.for_reads).min(left);
+        let share = all * u128::from(pages) / u128::from(pages_per_ru.max(pages));
+        let share = share.max(u128::from(pages) << 32).min(all);
+        self.credit += share as u64;
+        self.for_reads = (all - share) as u64;
     }
 
     /// Returns the next work that is due.
@@ -128,7 +151,7 @@ mod tests {
     #[test]
     fn the_work_is_done_when_the_freed_space_is_used_up() {
         let mut pacing = Pacing::new(1);
-        pacing.add(Move { to: RuId(1), pages: 75, per_read: 256 });
+        pacing.add(Move { to: RuId(1), pages: 75, per_read: 256 }, false);
         pacing.freed(RuId(0), 25);
         let mut each = Vec::new();
         for _ in 0..25 {
@@ -140,9 +163,26 @@ mod tests {
     }
 
     #[test]
+    fn what_reads_cause_is_moved_while_hosts_read() {
+        let mut pacing = Pacing::new(1);
+        for _ in 0..3 {
+            pacing.add(Move { to: RuId(1), pages: 100, per_read: 256 }, true);
+            pacing.freed(RuId(0), 0);
+        }
+        let mut each = Vec::new();
+        while pacing.owes_for_reads() {
+            pacing.host_read(1, 100);
+            each.push(moved(&mut pacing));
+        }
+        assert_eq!(each.iter().sum::<u32>(), 300);
+        assert!(each[0] == 3 && each.len() < 300, "{each:?}");
+        assert!(!pacing.is_active());
+    }
+
+    #[test]
     fn bursts_have_their_size() {
         let mut pacing = Pacing::new(30);
-        pacing.add(Move { to: RuId(1), pages: 75, per_read: 256 });
+        pacing.add(Move { to: RuId(1), pages: 75, per_read: 256 }, false);
         pacing.freed(RuId(0), 25);
         let each: Vec<u32> = (0..25)
             .map(|_| {

@@ -310,6 +310,36 @@ fn the_media_rate_is_shared_with_garbage_collection() {
     assert!((rate / fast_reads.program_rate() - 1.0).abs() < 0.03, "{rate}");
 }
 
+/// What reads cause is programmed while hosts read, though nobody writes.
+#[test]
+fn moves_that_reads_cause_take_time() {
+    let mut host = Host::new(&timing());
+    let (mut at, mut moved) = (0, 0);
+    for number in 0..20_000u64 {
+        at += 50_000;
+        host.read(at);
+        if number.is_multiple_of(500) {
+            let (victim, to) = (RuId(63), RuId(32 + (number / 500 % 16) as u32));
+            let cause = Cause::Relocation { victim };
+            let (kind, page, pages) = (Kind::Read, 0, 1);
+            let request =
+                Request { ticket: 0, submitted: at, kind, page, pages, bytes: 0, durable: false };
+            let work = [
+                MediaWork::Read { ru: victim, first: 0, pages: 960, cause },
+                MediaWork::Program { ru: to, first: 0, pages: 960, cause },
+                MediaWork::Erase { ru: victim },
+            ];
+            host.media.submit(request, &work);
+            moved += 960;
+        }
+    }
+    host.finish();
+    let program = timing().program_bytes() / 4096;
+    let programs = host.media.counts().dies.of(Work::GcProgram) / 960_000;
+    let most = moved / program;
+    assert!(programs > most * 9 / 10 && programs <= most, "{programs} of {most}");
+}
+
 /// Relocated data in the write buffer makes a host wait until all but the buffer's size of a burst is programmed.
 #[test]
 fn hosts_wait_for_what_a_burst_leaves_of_the_buffer() {

@@ -183,7 +183,7 @@ impl Oracle {
         let within = !command.lba.is_multiple_of(size);
         let next = self.next_page[usize::from(handle)].replace(pages.end);
         if next == Some(pages.start) || (within && next == Some(pages.start + 1)) {
-            self.attribution.sequential[usize::from(handle)] += number;
+            self.attribution.sequential[usize::from(handle)] += u64::from(command.blocks);
         }
         for page in in_part {
             self.read_pages(vec![first + page]);

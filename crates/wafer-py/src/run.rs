@@ -174,6 +174,11 @@ pub(crate) fn watched<T: Send + 'static>(
     outside: Option<&AtomicBool>,
     pending: &PendingError,
 ) -> PyResult<Result<T, LabError>> {
+    let is_cancelled = || outside.is_some_and(|flag| flag.load(Ordering::Relaxed));
+    // Of many short runs none may last until the flag is looked at below.
+    if is_cancelled() {
+        return Ok(Err(LabError::Cancelled));
+    }
     let (ended, mut end) = mpsc::channel();
     let thread = std::thread::Builder::new().name("wafer run".to_owned()).spawn(move || {
         // One thread state of the interpreter for all calls: to make one for each takes longer than
@@ -199,7 +204,7 @@ pub(crate) fn watched<T: Send + 'static>(
         if let Err(error) = py.check_signals() {
             pending.report(error);
         }
-        if outside.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+        if is_cancelled() {
             pending.stop.store(true, Ordering::Relaxed);
         }
         if pending.stop.load(Ordering::Relaxed)

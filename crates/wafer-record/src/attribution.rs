@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wafer_device::{Collected, Device};
-use wafer_interface::Observer;
+use wafer_interface::{LBA_BYTES, Observer};
 
 /// Attribution of a run, in bytes, preconditioning left out. Rows and columns are in the order of
 /// `handles`.
@@ -74,7 +74,7 @@ impl AttributionRecord {
         Some(AttributionRecord {
             handles: used.iter().map(name).collect(),
             host_bytes: used.iter().map(|h| host[*h].host_bytes).collect(),
-            sequential_bytes: used.iter().map(|h| totals.sequential[*h] * page).collect(),
+            sequential_bytes: used.iter().map(|h| totals.sequential[*h] * LBA_BYTES).collect(),
             relocated_bytes: bytes(&totals.relocated, &used),
             demanded_bytes: bytes(&totals.demanded, &used),
             invalidated_bytes: bytes(&totals.invalidated, &owners),

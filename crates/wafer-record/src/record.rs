@@ -364,11 +364,6 @@ impl From<&Counters> for Summary {
 }
 
 impl Summary {
-    /// Returns the bytes that the media wrote beyond those of hosts.
-    pub fn added_bytes(&self) -> u64 {
-        self.media_bytes.saturating_sub(self.host_bytes)
-    }
-
     /// Returns the share of the commands that were rejected, if more than half were.
     pub fn mostly_rejected(&self) -> Option<f64> {
         let (rejected, commands) = (self.rejected?, self.commands?);

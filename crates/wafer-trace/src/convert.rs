@@ -1,5 +1,6 @@
 //! Any trace as a capture.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use wafer_device::{DeviceConfig, ReclaimUnitConfig};
@@ -11,8 +12,12 @@ use wafer_record::capture::{
 use super::granules::GRANULE;
 use super::options::TraceOptions;
 use super::reader::TraceReader;
+use super::request::Request;
 use super::scan::{Filter, Scan, sectors};
 use super::stream::CAPTURE;
+
+/// Requests that wait to be put in order of time: as far as a run with a clock looks ahead in a trace.
+const WINDOW: usize = 4096;
 
 /// Returns notices on the names of a trace that its capture does not keep, one line each.
 pub fn lost_in_capture(scan: &Scan) -> Vec<String> {
@@ -56,33 +61,53 @@ pub fn write_capture<W: Write>(
     let mut capture = CaptureWriter::with_level(out, &header, level)?;
     let mut filter = Filter::new(options);
     let mut requests = Vec::new();
-    let mut last = 0;
+    // Some traces are not quite in order of time; a capture is.
+    let (mut waiting, mut number, mut last) = (BTreeMap::new(), 0u64, 0);
     while reader.read(&mut requests) {
-        for request in requests.iter().filter(|r| filter.passes(r, &reader)) {
-            // Some traces are not quite in order of time; a capture is.
-            last = request.time_ns.saturating_sub(scan.origin_ns).max(last);
-            let namespace = NsId(namespace(&reader, request.volume));
-            let mut record = |command| {
-                let event = CaptureEvent::Command(command);
-                capture.record(&CaptureRecord { time_ns: last, host: 0, event })
-            };
-            let (placement, op) = (request.placement, request.op);
-            match op {
-                Op::Flush => record(Command::flush(namespace))?,
-                Op::Update => record(Command::update(namespace, placement))?,
-                Op::Write | Op::Deallocate | Op::Read => {
-                    let (mut lba, end) = sectors(request);
-                    while lba < end {
-                        let blocks = (end - lba).min(u64::from(u32::MAX)) as u32;
-                        record(Command { lba, blocks, placement, op, namespace })?;
-                        lba += u64::from(blocks);
-                    }
-                }
+        for request in requests.drain(..).filter(|r| filter.passes(r, &reader)) {
+            number += 1;
+            waiting.insert((request.time_ns, number), request);
+            if waiting.len() > WINDOW
+                && let Some((_, request)) = waiting.pop_first()
+            {
+                last = request.time_ns.saturating_sub(scan.origin_ns).max(last);
+                write(&mut capture, namespace(&reader, request.volume), &request, last)?;
             }
         }
-        requests.clear();
+    }
+    for request in waiting.values() {
+        last = request.time_ns.saturating_sub(scan.origin_ns).max(last);
+        write(&mut capture, namespace(&reader, request.volume), request, last)?;
     }
     capture.finish()
+}
+
+/// Writes the commands of a request.
+fn write<W: Write>(
+    capture: &mut CaptureWriter<W>,
+    namespace: u8,
+    request: &Request,
+    time_ns: u64,
+) -> io::Result<()> {
+    let namespace = NsId(namespace);
+    let mut record = |command| {
+        let event = CaptureEvent::Command(command);
+        capture.record(&CaptureRecord { time_ns, host: 0, event })
+    };
+    let (placement, op) = (request.placement, request.op);
+    match op {
+        Op::Flush => record(Command::flush(namespace))?,
+        Op::Update => record(Command::update(namespace, placement))?,
+        Op::Write | Op::Deallocate | Op::Read => {
+            let (mut lba, end) = sectors(request);
+            while lba < end {
+                let blocks = (end - lba).min(u64::from(u32::MAX)) as u32;
+                record(Command { lba, blocks, placement, op, namespace })?;
+                lba += u64::from(blocks);
+            }
+        }
+    }
+    Ok(())
 }
 
 /// A capture keeps its namespace numbers; volumes of other formats are numbered as they appear.

@@ -53,6 +53,8 @@ pub struct Tenants {
     timed: bool,
     /// Whether a tenant waits for completions.
     waits: bool,
+    /// Commands to request from a tenant at a time.
+    most: usize,
     /// The tenant that loads next.
     loading: usize,
     surplus: Surplus,
@@ -92,6 +94,7 @@ impl Tenants {
             turns,
             timed: matches!(pacing, Pacing::Time | Pacing::Clock),
             waits,
+            most: BATCH,
             loading: 0,
             surplus: Surplus::default(),
         }
@@ -106,7 +109,7 @@ impl Tenants {
         }
         loop {
             let i = self.turns.next().ok_or(StreamState::Ended)?;
-            match self.tenants[i].state() {
+            match self.tenants[i].state(self.most) {
                 StreamState::Ready => return Ok(i),
                 StreamState::Waiting => return Err(StreamState::Waiting),
                 StreamState::Ended => self.turns.ended(i),
@@ -118,7 +121,7 @@ impl Tenants {
     fn earliest(&mut self) -> Result<usize, StreamState> {
         let mut best: Option<(u64, usize)> = None;
         for (i, queue) in self.tenants.iter_mut().enumerate() {
-            match queue.state() {
+            match queue.state(self.most) {
                 StreamState::Ready => {}
                 StreamState::Waiting => return Err(StreamState::Waiting),
                 StreamState::Ended => continue,
@@ -135,7 +138,7 @@ impl Tenants {
     fn first_ready(&mut self) -> Result<usize, StreamState> {
         let mut none = StreamState::Ended;
         for (i, queue) in self.tenants.iter_mut().enumerate() {
-            match queue.state() {
+            match queue.state(self.most) {
                 StreamState::Ready => return Ok(i),
                 StreamState::Waiting => none = StreamState::Waiting,
                 StreamState::Ended => {}
@@ -168,7 +171,7 @@ impl Tenants {
             if command.op.has_range() {
                 return self.turns.took(i, written);
             }
-            if queue.state() != StreamState::Ready {
+            if queue.state(self.most) != StreamState::Ready {
                 return;
             }
         }
@@ -181,15 +184,15 @@ impl Queue {
         stream::first_ticket(self.first_job)
     }
 
-    /// Returns whether a command is ready to be sent, after asking the stream for more if need be.
-    fn state(&mut self) -> StreamState {
+    /// Returns whether a command is ready to be sent, after asking the stream for up to `most` if need be.
+    fn state(&mut self, most: usize) -> StreamState {
         if self.at < self.waiting.len() {
             return StreamState::Ready;
         }
         self.at = 0;
         // What it says about jobs stays until the caller is told.
         self.waiting.clear_commands();
-        let state = self.tenant.stream.next(&mut self.waiting, BATCH);
+        let state = self.tenant.stream.next(&mut self.waiting, most);
         if self.waiting.is_empty() { state } else { StreamState::Ready }
     }
 }
@@ -238,6 +241,8 @@ impl CommandStream for Tenants {
 
     fn next(&mut self, batch: &mut Batch, max: usize) -> StreamState {
         let end = batch.len() + max;
+        // Tenants that wait for completions may have another order with other batches.
+        self.most = if self.waits { BATCH } else { max.clamp(1, BATCH) };
         self.surplus.take(batch, end);
         let state = loop {
             if batch.len() >= end {

@@ -176,9 +176,10 @@ impl<O: Observer> Device<O> {
                 }
             }
             if let Some(ledger) = &mut self.ledger {
-                let pages =
-                    chunk[..found].iter().map(|command| first_page + (command.lba >> shift));
-                pages.for_each(|page| ledger.written(by, page, page, false));
+                for command in &chunk[..found] {
+                    let page = first_page + (command.lba >> shift);
+                    ledger.written(by, page, page, false, command.blocks.into());
+                }
             }
             self.invalidate_all(&old[..found], segment, by);
             done += found;
@@ -270,7 +271,7 @@ impl<O: Observer> Device<O> {
                 self.count_host_write(slot, blocks * LBA_BYTES, pages);
                 let by = self.handle_of(slot);
                 if let Some(ledger) = &mut self.ledger {
-                    ledger.written(by, first, last, command.lba & mask != 0);
+                    ledger.written(by, first, last, command.lba & mask != 0, blocks);
                 }
                 if self.observer.wants_media() || self.maintenance.is_some() {
                     let cause = Cause::ReadModifyWrite(RuhId(by as u16));

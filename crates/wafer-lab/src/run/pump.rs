@@ -16,8 +16,10 @@ use crate::drive::{Drive, snapshot};
 use wafer_experiment::LabError;
 use wafer_experiment::Placements;
 
-/// Number of commands requested from the stream at once.
+/// Most commands requested from the stream at once.
 pub(super) const BATCH: usize = 4096;
+/// Commands requested first from a stream of which nothing is known.
+const FIRST: usize = 16;
 /// How many commands ahead memory is asked for what one of them needs, where they are applied one by one.
 const AHEAD: usize = 16;
 /// Number of commands without a write after which a run stops with an error.
@@ -40,6 +42,9 @@ pub(super) struct Pump {
     completions: Vec<Completion>,
     reported: Instant,
     without_write: u64,
+    /// Most commands to request next, and the bytes of the largest write so far.
+    most: usize,
+    largest: u64,
     /// Host bytes written since the counters were reset.
     host: u64,
 }
@@ -63,6 +68,8 @@ impl Pump {
             completions: Vec::new(),
             reported: Instant::now(),
             without_write: 0,
+            most: FIRST,
+            largest: LBA_BYTES,
             host: device.counters().host_bytes,
         }
     }
@@ -104,11 +111,12 @@ impl Pump {
         if control.cancel.load(Ordering::Relaxed) {
             return Err(LabError::Cancelled);
         }
+        let most = self.next_batch();
         let batch = &mut self.batch;
         batch.clear();
         let state = match self.load {
-            true => stream.load(batch, BATCH),
-            false => stream.next(batch, BATCH),
+            true => stream.load(batch, most),
+            false => stream.next(batch, most),
         };
         if batch.is_empty() {
             if state == StreamState::Waiting {
@@ -119,6 +127,8 @@ impl Pump {
         }
         self.placements.resolve(&mut batch.commands);
         let pulled = batch.len() as u64;
+        let writes = batch.commands.iter().map(Command::written_bytes);
+        self.largest = writes.max().unwrap_or(0).max(self.largest);
         if self.without_reads {
             batch.commands.retain(|command| command.op != Op::Read);
         }
@@ -140,6 +150,15 @@ impl Pump {
             )));
         }
         Ok(true)
+    }
+
+    /// Returns how many commands to request: no more than the limit needs, as streams count in their figures what they have
+    /// made. Streams that wait for completions may have another order with other batches.
+    fn next_batch(&mut self) -> usize {
+        let Some(limit) = self.limit.filter(|_| !self.description.waits) else { return BATCH };
+        let most = self.most;
+        self.most = (2 * most).min(BATCH);
+        ((limit - self.host) / self.largest).clamp(1, most as u64) as usize
     }
 
     /// Reports progress: `done` host bytes are written.

@@ -167,3 +167,17 @@ fn options_alone_need_a_device_and_a_job() {
     let error = Experiment::from_options(&Options::default()).unwrap_err();
     assert_eq!(error.to_string(), "device: missing; it has no default");
 }
+
+#[test]
+fn a_misspelled_table_is_told_before_what_is_then_missing() {
+    for (text, message) in [
+        ("[devcie]\nprofile = \"warp\"\n", "e.toml:1: devcie: unknown key; did you mean `device`?"),
+        (
+            "device = \"warp\"\n[[tennants]]\nfio = \"a.fio\"\n",
+            "e.toml:2: tennants: unknown key; did you mean `tenants`?",
+        ),
+    ] {
+        let error = Experiment::from_text(Path::new("e.toml"), text, &Options::default());
+        assert_eq!(error.unwrap_err().to_string(), message);
+    }
+}

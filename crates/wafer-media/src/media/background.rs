@@ -27,11 +27,17 @@ impl Media {
                     moved = pages;
                     per_read = self.pages_per_read(pages);
                 }
-                MediaWork::Program { ru, pages, cause: Cause::Relocation { .. }, .. } => {
-                    self.pacing.add(Move { to: ru, pages, per_read });
+                MediaWork::Program { ru, first, pages, cause: Cause::Relocation { .. } } => {
+                    self.filling[ru.index()].end = first + pages;
+                    self.pacing.add(Move { to: ru, pages, per_read }, is_read);
                 }
                 MediaWork::Erase { ru } => {
-                    self.pacing.freed(ru, u64::from(self.shape.pages_per_ru - moved));
+                    // One that was closed early frees only what it had received.
+                    let written = match std::mem::take(&mut self.filling[ru.index()].end) {
+                        0 => self.shape.pages_per_ru,
+                        end => end,
+                    };
+                    self.pacing.freed(ru, u64::from(written.saturating_sub(moved)));
                     moved = 0;
                     self.close(ru, now);
                 }
@@ -59,14 +65,16 @@ impl Media {
                     folds = true;
                     self.fold(pages, now);
                 }
-                MediaWork::Program { ru, pages, .. } if folds => {
+                MediaWork::Program { ru, first, pages, .. } if folds => {
+                    self.filling[ru.index()].end = first + pages;
                     if self.gc_buffered {
                         self.occupied.relocated += u64::from(pages) * self.shape.page_bytes;
                     }
                     self.fill(ru, pages, now, Work::FoldProgram);
                     self.pacing.host_wrote(u64::from(pages));
                 }
-                MediaWork::Program { ru, pages, .. } => {
+                MediaWork::Program { ru, first, pages, .. } => {
+                    self.filling[ru.index()].end = first + pages;
                     self.occupied.host += u64::from(pages) * self.shape.page_bytes;
                     self.fill(ru, pages, now, Work::HostProgram);
                     self.pacing.host_wrote(u64::from(pages));
@@ -75,6 +83,11 @@ impl Media {
             }
         }
         self.flights[flight as usize].work = work;
+        self.begin_due(now);
+    }
+
+    /// Begins what is due of garbage collection.
+    pub(super) fn begin_due(&mut self, now: Time) {
         while let Some(due) = self.pacing.next() {
             match due {
                 Due::Move(part) => self.relocate(part, now),

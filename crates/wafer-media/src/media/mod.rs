@@ -143,6 +143,8 @@ struct Filling {
     host: u32,
     /// Programs so far: they go from die to die.
     programs: u32,
+    /// Where the next page goes; 0 where nothing is known, as before the first.
+    end: u32,
 }
 
 /// The size of what hosts have written of late.

@@ -26,6 +26,11 @@ impl Media {
         if causes {
             self.background(now, flight);
         }
+        if self.pacing.owes_for_reads() {
+            let pages = self.flights[flight as usize].request.pages;
+            self.pacing.host_read(u64::from(pages), u64::from(self.shape.pages_per_ru));
+            self.begin_due(now);
+        }
         if reads == 0 {
             return self.read_data(now, flight);
         }

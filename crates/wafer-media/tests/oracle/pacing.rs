@@ -16,13 +16,22 @@ pub(super) struct Pacing {
     pub(super) room: u64,
     /// Pages due, in parts of 2^-32.
     due: u128,
+    /// Pages that reads made move and that did not become due by reads, in the same parts.
+    pub(super) by_reads: u128,
     burst: u64,
     bursting: bool,
 }
 
 impl Pacing {
     pub(super) fn new(burst: u64) -> Self {
-        Pacing { owed: Vec::new(), room: 0, due: 0, burst: burst.max(1), bursting: false }
+        Pacing {
+            owed: Vec::new(),
+            room: 0,
+            due: 0,
+            by_reads: 0,
+            burst: burst.max(1),
+            bursting: false,
+        }
     }
 
     /// Returns the pages that are to be moved.
@@ -45,6 +54,23 @@ impl Pacing {
             self.due += open * u128::from(pages) / u128::from(self.room.max(pages));
         }
         self.room = self.room.saturating_sub(pages);
+    }
+
+    /// Lets so many pages that a host reads take along what reads made move: the part that they are of a reclaim unit, and
+    /// a page for each of them at least.
+    pub(super) fn host_read(&mut self, pages: u64, pages_per_ru: u64) {
+        if self.by_reads == 0 {
+            return;
+        }
+        self.by_reads = self.by_reads.min(u128::from(self.left()) * ONE - self.due);
+        let part = if pages >= pages_per_ru {
+            self.by_reads
+        } else {
+            self.by_reads * u128::from(pages) / u128::from(pages_per_ru)
+        };
+        let taken = self.by_reads.min(part.max(u128::from(pages) * ONE));
+        self.by_reads -= taken;
+        self.due += taken;
     }
 
     /// Takes what is due now: whole pages, once as many as a burst are, and erases that nothing is before.

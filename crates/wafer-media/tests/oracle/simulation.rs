@@ -3,6 +3,8 @@
 mod background;
 mod reads;
 
+use std::collections::BTreeMap;
+
 use wafer_interface::{Cause, GcPacing, MediaWork, RuId, TimingConfig};
 use wafer_media::{Done, Kind, MediaCounts, Part, Parts, Request, Shape, Time, Work};
 
@@ -67,6 +69,8 @@ struct Drive<'a> {
     entering: Option<(usize, Time)>,
     flushes: Vec<(usize, Time, u64)>,
     filling: Vec<Filling>,
+    /// Pages of reclaim units that are used, as far as programs have told.
+    used: BTreeMap<RuId, u32>,
     pacing: Pacing,
     to_read: i64,
     /// Pages and number of the writes of late.
@@ -133,6 +137,7 @@ pub(crate) fn simulate(
         entering: None,
         flushes: Vec::new(),
         filling: vec![Filling::default(); shape.ru_count as usize],
+        used: BTreeMap::new(),
         pacing: Pacing::new(burst),
         to_read: 0,
         sizes: [0; 2],

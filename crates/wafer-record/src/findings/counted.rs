@@ -3,8 +3,6 @@
 use super::{AttributionRecord, Beside, Cause, HandleCost, HandleKey, Record, ratio};
 use crate::Series;
 use crate::metrics::parts;
-use serde::Deserialize as _;
-use wafer_interface::FirmwareConfig;
 
 /// Below this share of the host writes, added writes need no explanation.
 const NEGLIGIBLE: f64 = 0.005;
@@ -43,7 +41,7 @@ pub(super) fn causes(record: &Record, attribution: Option<&AttributionRecord>) -
         let device_writes = ratio(s.host_bytes, record.logical_bytes());
         causes.push(Cause::ReadOnly { host_bytes: s.host_bytes, device_writes });
     }
-    let (waf, added) = (ratio(s.media_bytes, s.host_bytes), s.added_bytes());
+    let (waf, added) = (ratio(s.media_bytes, s.host_bytes), record.added_bytes());
     if ratio(added, s.host_bytes) < FEW {
         causes.push(Cause::Clean { waf });
     } else {
@@ -57,7 +55,9 @@ pub(super) fn causes(record: &Record, attribution: Option<&AttributionRecord>) -
     causes.extend(victims(record));
     causes.extend(streams(record, attribution, added));
     causes.extend(rising(record, waf));
-    let partial = ratio(s.rmw_pages.unwrap_or(0), s.host_pages.unwrap_or(0));
+    // A cache programs pages that do not leave it.
+    let pages = s.host_pages.unwrap_or(0).max(s.cache_pages.unwrap_or(0));
+    let partial = ratio(s.rmw_pages.unwrap_or(0), pages);
     if partial > PARTIAL {
         causes.push(Cause::PartialWrites { share: partial });
     }
@@ -95,8 +95,7 @@ fn beside(record: &Record) -> Vec<Cause> {
 /// Returns what a map that is not all in memory adds to the WAF.
 fn mapping_table(record: &Record) -> Option<(f64, Cause)> {
     let (s, geometry) = (&record.summary, record.provenance.geometry.as_ref()?);
-    let firmware = record.provenance.config.as_ref()?.get("firmware")?;
-    let firmware = FirmwareConfig::deserialize(firmware).ok()?;
+    let firmware = record.firmware()?;
     let page = geometry.page_bytes;
     let waf = ratio(s.map_pages? * page, s.host_bytes);
     let reads = ratio(s.map_reads.unwrap_or(0), s.host_pages.unwrap_or(0));
@@ -152,6 +151,7 @@ fn streams(record: &Record, attribution: Option<&AttributionRecord>, added: u64)
             let fdp = config.and_then(|c| c.get("fdp")?.as_bool()).unwrap_or(true);
             causes.push(Cause::OneStream { handle: handle.clone(), fdp, jobs: jobs(handle) });
         }
+        _ if attribution.is_none() && record.unites_writes() => {}
         // Of handles that cost the same, the first is none to speak of.
         [most, next, ..]
             if most.moved_share > 0.0 && most.moved_share >= LEAD * next.moved_share =>
@@ -199,7 +199,7 @@ pub(super) fn costs(record: &Record) -> (u64, Vec<HandleCost>) {
     let all: u64 = handles.values().map(moved).sum();
     let relocated = match (record.summary.relocated_pages, page) {
         (Some(pages), Some(page)) => pages * page,
-        _ => record.summary.added_bytes(),
+        _ => record.added_bytes(),
     };
     let cost = |(key, s): (&HandleKey, &Series)| HandleCost {
         handle: key.to_string(),

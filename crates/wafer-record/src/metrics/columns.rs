@@ -70,7 +70,9 @@ pub struct Ratios {
 pub struct HandleMetrics {
     /// Media bytes over host bytes at the end; null where hosts wrote nothing through the handle.
     pub waf: Option<f64>,
-    /// Bytes relocated out of reclaim units of the handle, and what pages written in part add to the host bytes.
+    /// Bytes relocated out of reclaim units of the handle, and what pages written in part add to the host bytes. Where a
+    /// cache unites writes of hosts (`firmware.write_buffer`, `firmware.slc_cache`): the bytes relocated, if the record has
+    /// attribution; without it less than that, by the host bytes that were united.
     pub moved_bytes: u64,
     /// Share of those of all handles.
     pub moved_share: f64,
@@ -114,10 +116,10 @@ impl Metrics {
         let summary = &record.summary;
         let (host_rates, media_rates) = rates(timeline);
         Metrics {
-            added_share: rounded(ratio(summary.added_bytes(), summary.media_bytes)),
+            added_share: rounded(ratio(record.added_bytes(), summary.media_bytes)),
             parts: parts(record),
             device: Ratios::of(&timeline.host_bytes, &timeline.media_bytes),
-            handles: handles(timeline),
+            handles: handles(timeline, moved_by_owner(record)),
             intervals: SHARES.iter().filter_map(|share| Interval::of(timeline, *share)).collect(),
             volumes: (volumes(record.volume()).into_iter())
                 .filter_map(|volume| AtVolume::of(record, volume))
@@ -147,7 +149,7 @@ impl Metrics {
         let (mut host_rates, mut media_rates) = rates(&timeline);
         let mut metrics = Metrics {
             device: Ratios::of(&timeline.host_bytes, &timeline.media_bytes),
-            handles: handles(&timeline),
+            handles: handles(&timeline, None),
             ..Metrics::default()
         };
         metrics.device.drop_first();
@@ -231,17 +233,30 @@ impl AtVolume {
     }
 }
 
-fn handles(timeline: &Timeline) -> BTreeMap<HandleKey, HandleMetrics> {
+/// Returns the bytes moved out of the reclaim units of each owner, where only attribution tells them.
+fn moved_by_owner(record: &Record) -> Option<BTreeMap<&str, u64>> {
+    let attribution = record.attribution.as_ref().filter(|_| record.unites_writes())?;
+    let moved = attribution.collected.iter().map(|collected| collected.relocated_bytes);
+    Some(attribution.owners.iter().map(String::as_str).zip(moved).collect())
+}
+
+fn handles(
+    timeline: &Timeline,
+    by_owner: Option<BTreeMap<&str, u64>>,
+) -> BTreeMap<HandleKey, HandleMetrics> {
     let end = |values: &[u64]| values.last().copied().unwrap_or(0);
-    let moved = |s: &Series| end(&s.media_bytes).saturating_sub(end(&s.host_bytes));
-    let all: u64 = timeline.handles.values().map(moved).sum();
-    let metrics = |s: &Series| HandleMetrics {
+    let moved = |key: &HandleKey, s: &Series| match &by_owner {
+        Some(moved) => moved.get(key.to_string().as_str()).copied().unwrap_or(0),
+        None => end(&s.media_bytes).saturating_sub(end(&s.host_bytes)),
+    };
+    let all: u64 = timeline.handles.iter().map(|(key, s)| moved(key, s)).sum();
+    let metrics = |key: &HandleKey, s: &Series| HandleMetrics {
         waf: Waf::of(end(&s.host_bytes), end(&s.media_bytes)).ratio().map(rounded),
-        moved_bytes: moved(s),
-        moved_share: rounded(ratio(moved(s), all)),
+        moved_bytes: moved(key, s),
+        moved_share: rounded(ratio(moved(key, s), all)),
         ratios: Ratios::of(&s.host_bytes, &s.media_bytes),
     };
-    timeline.handles.iter().map(|(key, s)| (*key, metrics(s))).collect()
+    timeline.handles.iter().map(|(key, s)| (*key, metrics(key, s))).collect()
 }
 
 /// Growth per second of host and media bytes since the point before.

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Record;
+use wafer_interface::FirmwareConfig;
 
 /// A part of what the media wrote and hosts did not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -32,6 +33,29 @@ pub enum Written {
     SlcCache,
     /// Pages that hosts write in part.
     ReadModifyWrite,
+}
+
+impl Record {
+    /// Returns the bytes that the media wrote beyond those of hosts. Where a cache unites writes of hosts, which then cost
+    /// less than their bytes: what was written for other reasons.
+    pub fn added_bytes(&self) -> u64 {
+        let s = &self.summary;
+        let page = self.provenance.geometry.as_ref().map_or(0, |g| g.page_bytes);
+        let pages = [s.relocated_pages, s.parity_pages, s.cache_pages, s.map_pages];
+        let other = pages.into_iter().flatten().sum::<u64>().saturating_mul(page);
+        s.media_bytes.saturating_sub(s.host_bytes).max(other.min(s.media_bytes))
+    }
+
+    /// Returns the firmware of the drive, if the record has its configuration.
+    pub(crate) fn firmware(&self) -> Option<FirmwareConfig> {
+        FirmwareConfig::deserialize(self.provenance.config.as_ref()?.get("firmware")?).ok()
+    }
+
+    /// Whether writes of hosts go through a cache that unites them, so that the media bytes of a handle do not tell what was
+    /// moved out of its reclaim units.
+    pub(crate) fn unites_writes(&self) -> bool {
+        self.firmware().is_some_and(|f| f.write_buffer.0 > 0 || f.slc_cache.0 > 0)
+    }
 }
 
 /// Returns what the media wrote and hosts did not, the most first.

@@ -37,12 +37,17 @@ impl Drive<'_> {
                     per_read =
                         (unit as f64 * share / any.max(1e-9) * 256.0).round().max(256.0) as u64;
                 }
-                MediaWork::Program { ru, pages, cause: Cause::Relocation { .. }, .. } => {
+                MediaWork::Program { ru, first, pages, cause: Cause::Relocation { .. } } => {
+                    self.used.insert(ru, first + pages);
                     let pages = u64::from(pages);
+                    if request.kind == Kind::Read {
+                        self.pacing.by_reads += u128::from(pages) << 32;
+                    }
                     self.pacing.owed.push(Owed::Move { to: ru, pages, per_read });
                 }
                 MediaWork::Erase { ru } => {
-                    self.pacing.room += u64::from(self.shape.pages_per_ru - valid);
+                    let used = self.used.remove(&ru).unwrap_or(self.shape.pages_per_ru);
+                    self.pacing.room += u64::from(used.saturating_sub(valid));
                     self.pacing.owed.push(Owed::Erase(ru));
                     valid = 0;
                     let Filling { pages, host, .. } = self.filling[ru.index()];
@@ -92,12 +97,14 @@ impl Drive<'_> {
                         self.read_cache();
                     }
                 }
-                MediaWork::Program { ru, pages, .. } if leaves => {
+                MediaWork::Program { ru, first, pages, .. } if leaves => {
+                    self.used.insert(ru, first + pages);
                     self.occupied[1] += if self.config.gc_buffered { u64::from(pages) } else { 0 };
                     self.fill(ru, u64::from(pages), Work::FoldProgram);
                     self.pacing.host_wrote(u64::from(pages));
                 }
-                MediaWork::Program { ru, pages, .. } => {
+                MediaWork::Program { ru, first, pages, .. } => {
+                    self.used.insert(ru, first + pages);
                     self.occupied[0] += u64::from(pages);
                     self.fill(ru, u64::from(pages), Work::HostProgram);
                     self.pacing.host_wrote(u64::from(pages));
@@ -105,6 +112,10 @@ impl Drive<'_> {
                 }
             }
         }
+        self.begin_due();
+    }
+
+    pub(super) fn begin_due(&mut self) {
         while let Some(owed) = self.pacing.take() {
             match owed {
                 Owed::Move { to, pages, per_read } => {

@@ -44,6 +44,9 @@ impl Drive<'_> {
         if !own {
             self.background(number);
         }
+        let pages = u64::from(self.flights[number].request.pages);
+        self.pacing.host_read(pages, u64::from(self.shape.pages_per_ru));
+        self.begin_due();
         if maps == 0 {
             return self.read_data(number);
         }
