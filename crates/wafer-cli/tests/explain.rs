@@ -41,6 +41,64 @@ fn a_record_is_explained_in_words_and_numbers() {
     assert_eq!(json[0]["relocated_bytes"].as_u64().unwrap(), moved);
 }
 
+/// A write buffer makes fewer pages of the writes of hosts than they have bytes, and garbage collection moves data still.
+#[test]
+fn what_a_cache_unites_hides_no_relocation() {
+    let folder = tempfile::tempdir().unwrap();
+    let job = folder.path().join("two.fio");
+    let text = "[global]\ntime_based\nruntime=1d\nnorandommap=1\nfdp=1\nrw=randwrite\nbs=4k\n\
+                [hot]\nsize=8%\nrandom_distribution=zipf:1.4\nplids=0\n[cold]\noffset=10%\nsize=90%\nplids=1\n";
+    std::fs::write(&job, text).unwrap();
+    let (job, json) = (job.to_str().unwrap(), folder.path().join("r.json"));
+    let mut arguments = vec!["run", "--device", "warp", "--volume", "8x", "--fio", job, "--json"];
+    arguments.push(json.to_str().unwrap());
+    for set in [
+        "capacity=64MiB",
+        "reclaim_unit.size=1MiB",
+        "overprovisioning=0.6",
+        "firmware.write_buffer=8MiB",
+    ] {
+        arguments.extend(["--set", set]);
+    }
+    let metrics = |arguments: &[&str]| -> Value {
+        let output = wafer(arguments);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap()
+    };
+    let record = metrics(&arguments);
+    let summary = |key: &str| record["summary"][key].as_u64().unwrap();
+    let moved = summary("relocated_pages") * 4096;
+    assert!(summary("media_bytes") < summary("host_bytes") && moved > summary("media_bytes") / 10);
+    let text = wafer(&["explain", json.to_str().unwrap()]).stdout;
+    let text = String::from_utf8(text).unwrap();
+    assert!(!text.contains("little is relocated") && !text.contains("Handle 1"), "{text}");
+
+    arguments.push("--attribution");
+    let record = metrics(&arguments);
+    let owners = record["attribution"]["owners"].as_array().unwrap().iter();
+    for (owner, collected) in owners.zip(record["attribution"]["collected"].as_array().unwrap()) {
+        let handle = &record["metrics"]["handles"][owner.as_str().unwrap()];
+        assert_eq!(handle["moved_bytes"], collected["relocated_bytes"], "{owner}");
+    }
+}
+
+/// Bytes of commands that go on where the last one ended are no more than those written.
+#[test]
+fn parts_of_pages_in_sequence_are_no_more_than_was_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let job = folder.path().join("seq.fio");
+    std::fs::write(&job, "[s]\nrw=write\nbs=512\nsize=100%\ntime_based\nruntime=1d\n").unwrap();
+    let mut arguments = vec!["run", "--device", "warp", "--volume", "1x", "--attribution"];
+    arguments.extend(["--json", "-", "--fio", job.to_str().unwrap()]);
+    for set in ["capacity=32MiB", "reclaim_unit.size=1MiB", "overprovisioning=0.9"] {
+        arguments.extend(["--set", set]);
+    }
+    let record: Value = serde_json::from_slice(&wafer(&arguments).stdout).unwrap();
+    let bytes = |key: &str| record["attribution"][key][0].as_u64().unwrap();
+    let (sequential, host) = (bytes("sequential_bytes"), bytes("host_bytes"));
+    assert!(sequential <= host && sequential > host * 9 / 10, "{sequential} of {host}");
+}
+
 /// Background GC moves data to handle 0 here, which nobody writes.
 #[test]
 fn what_is_collected_adds_up_to_what_is_relocated() {

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wafer_device::policy::POLICIES;
 use wafer_device::{DeviceConfig, Geometry, Layout};
-use wafer_interface::Bytes;
+use wafer_interface::{Bytes, GcPacing};
 use wafer_record::files::read_text;
 use wafer_record::record::GeometryRecord;
 
@@ -182,6 +182,10 @@ pub fn resolve(
         let checked = checked.and_then(|()| timing.check(geometry.page_bytes, geometry.groups));
         checked.map_err(|(key, reason)| layers.error(key, &reason))?;
     }
+    let media_pages = u64::from(geometry.ru_count) * u64::from(geometry.pages_per_ru);
+    let spare = media_pages.saturating_sub(geometry.logical_pages) * geometry.page_bytes;
+    let timing = config.timing.as_ref().filter(|timing| timing.gc_pacing == GcPacing::Burst);
+    let endless = timing.is_some_and(|timing| timing.gc_burst.0 > spare);
     let mut device = ResolvedDevice {
         name: name.to_owned(),
         description: about.description,
@@ -191,6 +195,12 @@ pub fn resolve(
         layout,
         notices: Vec::new(),
     };
+    if endless {
+        device.notices.push(format!(
+            "timing.gc_burst is more than the spare space of {}: garbage collection stays behind by as much",
+            Bytes(spare)
+        ));
+    }
     for (key, needed) in idle_keys(&device.config) {
         if layers.is_overridden(key) {
             device.notices.push(format!("{key} has no effect without {needed}"));

@@ -516,3 +516,22 @@ fn a_trace_becomes_a_capture_and_stays_the_same() {
         }
     }
 }
+
+#[test]
+fn a_late_line_does_not_delay_those_after_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.spc");
+    // The third line stands before its time; the last one is as late as it says.
+    let lines = [(0, 0.0), (8, 0.001), (16, 3.5), (24, 0.002), (32, 0.003), (40, 4.0)];
+    let lines = lines.map(|(lba, seconds)| format!("0,{lba},4096,W,{seconds}\n"));
+    std::fs::write(&path, lines.concat()).unwrap();
+    let options = TraceOptions::default();
+    let scan = Scan::of(&path, &options, &|_| true).unwrap().unwrap();
+    let reader = TraceReader::open(&path, None).unwrap();
+    let bytes = write_capture(reader, &scan, &options, 1, Vec::new()).unwrap();
+    let capture = folder.path().join("c");
+    std::fs::write(&capture, bytes).unwrap();
+    let seen: Vec<_> =
+        read(&capture).0.iter().map(|r| (r.offset / 512, r.time_ns / 1_000_000)).collect();
+    assert_eq!(seen, [(0, 0), (8, 1), (24, 2), (32, 3), (16, 3500), (40, 4000)]);
+}

@@ -35,8 +35,8 @@ struct TenantFile {
     /// closed loop decides: the drive serves first come, first served, so that a tenant's share of
     /// the commands is its share of the commands in flight.
     rate: Option<f64>,
-    /// Commands in flight, for the closed loop. Default: the workload's own, such as `iodepth` of a fio
-    /// job.
+    /// Commands in flight, for the closed loop; with a clock the jobs of a fio tenant keep their own. Default: the
+    /// workload's own, such as `iodepth` of a fio job.
     queue_depth: Option<u32>,
     /// `"closed-loop"` (default without `rate`) or `"time"`: by the times of the trace, for all tenants or
     /// for none.

@@ -1,3 +1,5 @@
+use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use wafer_interface::{Command, Placement, stream};
@@ -179,5 +181,26 @@ fn a_misspelled_table_is_told_before_what_is_then_missing() {
     ] {
         let error = Experiment::from_text(Path::new("e.toml"), text, &Options::default());
         assert_eq!(error.unwrap_err().to_string(), message);
+    }
+}
+
+/// What a stream counts as it makes commands, such as the checkpoints of a file system, is what the drive has seen.
+#[test]
+fn a_stream_makes_hardly_more_commands_than_the_volume_takes() {
+    for commands in [1u64, 20, 5000, 100_000] {
+        let experiment = experiment(Some(&format!("{}KiB", 4 * commands)), 10);
+        let made = Arc::new(AtomicU64::new(0));
+        let counted = Arc::clone(&made);
+        let mut scatter =
+            Scatter { state: 1, pages: experiment.device.geometry.logical_pages, left: u64::MAX };
+        let stream = stream::from_fn(move |out, max| {
+            let before = out.len();
+            scatter.fill(out, max);
+            counted.fetch_add((out.len() - before) as u64, Ordering::Relaxed);
+        });
+        let built = Built { stream: Box::new(stream), ..self::scatter(&experiment, 0, None) };
+        let record = run_built(&experiment, built, None, Control::unattended()).unwrap();
+        assert_eq!(record.summary.host_bytes, 4096 * commands);
+        assert!(made.load(Ordering::Relaxed) < commands + 16, "{commands}: {made:?}");
     }
 }

@@ -9,6 +9,7 @@ use wafer_record::statistics::mean;
 
 use super::plan::{Plan, sweep_metric};
 use super::row::{Class, Row};
+use super::scale::Scale;
 use super::study::Study;
 
 /// Returns the JSON Schema of [`Reproduction`].
@@ -239,12 +240,15 @@ fn reproduced(plan: &Plan, study: &Study, row: &Row, outcomes: &Outcomes) -> Rep
         .collect();
     let seconds = names.iter().flat_map(|name| of(name)).filter_map(|(_, o)| o.as_ref().ok());
     let compared = ReproducedRow::of(&study.name, row, ours, numbers);
+    let is_small = matches!(plan.scale.parse(), Ok(Scale::Pages(n)) if n < study.ru_pages);
+    let too_small = || format!("A scale below the study's {} was chosen.", study.ru_pages);
     ReproducedRow {
         within: compared.within && failure.is_none(),
         wall_seconds: seconds.map(|r| r.performance.wall_seconds).sum(),
         result: results.first().cloned(),
         results,
         failure,
+        reason: compared.reason.clone().or_else(|| is_small.then(too_small)),
         ..compared
     }
 }
