@@ -173,10 +173,13 @@ fn options_alone_need_a_device_and_a_job() {
 #[test]
 fn a_misspelled_table_is_told_before_what_is_then_missing() {
     for (text, message) in [
-        ("[devcie]\nprofile = \"warp\"\n", "e.toml:1: devcie: unknown key; did you mean `device`?"),
         (
-            "device = \"warp\"\n[[tennants]]\nfio = \"a.fio\"\n",
-            "e.toml:2: tennants: unknown key; did you mean `tenants`?",
+            "[devices]\nprofile = \"warp\"\n",
+            "e.toml:1: devices: unknown key; did you mean `device`?",
+        ),
+        (
+            "device = \"warp\"\n[[tenant]]\nfio = \"a.fio\"\n",
+            "e.toml:2: tenant: unknown key; did you mean `tenants`?",
         ),
     ] {
         let error = Experiment::from_text(Path::new("e.toml"), text, &Options::default());

@@ -36,8 +36,7 @@ pub enum Written {
 }
 
 impl Record {
-    /// Returns the bytes that the media wrote beyond those of hosts. Where a cache unites writes of hosts, which then cost
-    /// less than their bytes: what was written for other reasons.
+    /// Returns the bytes that the media wrote beyond those of hosts, which may cost less where a cache unites them.
     pub fn added_bytes(&self) -> u64 {
         let s = &self.summary;
         let page = self.provenance.geometry.as_ref().map_or(0, |g| g.page_bytes);
@@ -51,8 +50,7 @@ impl Record {
         FirmwareConfig::deserialize(self.provenance.config.as_ref()?.get("firmware")?).ok()
     }
 
-    /// Whether writes of hosts go through a cache that unites them, so that the media bytes of a handle do not tell what was
-    /// moved out of its reclaim units.
+    /// Whether a cache unites writes, so that the media bytes of a handle do not tell what was moved out of its units.
     pub(crate) fn unites_writes(&self) -> bool {
         self.firmware().is_some_and(|f| f.write_buffer.0 > 0 || f.slc_cache.0 > 0)
     }
