@@ -82,6 +82,19 @@ fn overrides_without_effect_are_named() {
 }
 
 #[test]
+fn a_burst_beyond_the_spare_space_is_told() {
+    let notices = |burst: &str| {
+        let size = ["capacity=1GiB", "reclaim_unit.size=1MiB", "overprovisioning=0.1"];
+        let mut set = size.map(String::from).to_vec();
+        set.extend(["timing.gc_pacing=burst".to_owned(), format!("timing.gc_burst={burst}")]);
+        load_device("pm9a3", &set).unwrap().notices
+    };
+    assert!(!notices("64MiB").iter().any(|text| text.contains("gc_burst")));
+    let told = notices("256MiB");
+    assert!(told.iter().any(|text| text.starts_with("timing.gc_burst is more than")), "{told:?}");
+}
+
+#[test]
 fn errors_name_the_line_or_the_flag() {
     assert_eq!(
         layers(&SMALL.replace("count", "cuont"), &[]).unwrap_err().to_string(),

@@ -175,6 +175,11 @@ fn missing_data_fails_its_rows_and_no_others() {
     let (name, reason) = &plan.missing[0];
     assert!(reason.contains("f2fs-captured-fdp.toml:15: trace: no such file: "), "{reason}");
     let table = Reproduction::new(&plan, &Outcomes::new(), 0.0);
+    // A scale below the study's own is why a figure misses that has no other reason.
+    let unexplained = |table: &Reproduction| table.rows.iter().any(|row| row.reason.is_none());
+    assert!(!unexplained(&table));
+    let whole = Plan::new(&studies, &choice(&["warp"], 8192), folder.path()).unwrap();
+    assert!(unexplained(&Reproduction::new(&whole, &Outcomes::new(), 0.0)));
     let short = name.strip_prefix("warp/").unwrap();
     let failed = table.rows.iter().filter(|row| row.failure.as_deref() == Some(reason)).count();
     let needing = plan.studies[0].rows.iter();

@@ -16,7 +16,7 @@ pub(super) struct Pacing {
     pub(super) room: u64,
     /// Pages due, in parts of 2^-32.
     due: u128,
-    /// Pages that reads made move and that did not become due by reads, in the same parts.
+    /// Pages moved because of reads that later reads have not made due yet, in the same parts.
     pub(super) by_reads: u128,
     burst: u64,
     bursting: bool,
