@@ -18,6 +18,8 @@ use wafer_experiment::Placements;
 
 /// Most commands requested from the stream at once.
 pub(super) const BATCH: usize = 4096;
+/// Commands before the limit from which on it is near.
+const NEAR: u64 = 64 * BATCH as u64;
 /// Commands requested first from a stream of which nothing is known.
 const FIRST: usize = 16;
 /// How many commands ahead memory is asked for what one of them needs, where they are applied one by one.
@@ -42,8 +44,11 @@ pub(super) struct Pump {
     completions: Vec<Completion>,
     reported: Instant,
     without_write: u64,
-    /// Most commands to request next, and the bytes of the largest write so far.
+    /// Most commands to request next.
     most: usize,
+    /// Whether the limit is near, or the stream has just begun: sizes of writes are only looked at there, for speed.
+    is_near: bool,
+    /// Bytes of the largest of these writes.
     largest: u64,
     /// Host bytes written since the counters were reset.
     host: u64,
@@ -69,6 +74,7 @@ impl Pump {
             reported: Instant::now(),
             without_write: 0,
             most: FIRST,
+            is_near: false,
             largest: LBA_BYTES,
             host: device.counters().host_bytes,
         }
@@ -127,8 +133,10 @@ impl Pump {
         }
         self.placements.resolve(&mut batch.commands);
         let pulled = batch.len() as u64;
-        let writes = batch.commands.iter().map(Command::written_bytes);
-        self.largest = writes.max().unwrap_or(0).max(self.largest);
+        if self.is_near {
+            let largest = batch.commands.iter().map(Command::written_bytes).max();
+            self.largest = largest.unwrap_or(0).max(self.largest);
+        }
         if self.without_reads {
             batch.commands.retain(|command| command.op != Op::Read);
         }
@@ -158,7 +166,9 @@ impl Pump {
         let Some(limit) = self.limit.filter(|_| !self.description.waits) else { return BATCH };
         let most = self.most;
         self.most = (2 * most).min(BATCH);
-        ((limit - self.host) / self.largest).clamp(1, most as u64) as usize
+        let needed = (limit - self.host) / self.largest;
+        self.is_near = most < BATCH || needed < NEAR;
+        needed.clamp(1, most as u64) as usize
     }
 
     /// Reports progress: `done` host bytes are written.
