@@ -144,6 +144,22 @@ def test_experiments_go_to_other_processes(small, job, tmp_path):
         pickle.dumps(wafer.Experiment(small, wafer.commands(lambda: iter(()))))
 
 
+def test_job_files_travel_with_what_they_include(small, tmp_path):
+    (tmp_path / "job.fio").write_text("[w]\nrw=randwrite\ninclude more.inc\n")
+    (tmp_path / "more.inc").write_text("bs=8k\nsize=${SHARE}\nnorandommap=1\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SHARE", "50%")
+        job = wafer.fio(tmp_path / "job.fio")
+        alone = wafer.run(small, job, volume="1x")
+        sent = pickle.dumps(job)
+        together = wafer.tenants({"name": "a", "workload": job})
+    (tmp_path / "more.inc").unlink()
+    assert wafer.run(small, pickle.loads(sent), volume="1x").digest == alone.digest
+    recorded = wafer.fio_text(alone.record["provenance"]["workload"]["text"])
+    assert wafer.run(small, recorded, volume="1x").digest == alone.digest
+    assert wafer.run(small, together, volume="1x").host_bytes == alone.host_bytes
+
+
 def test_ctrl_c_ends_the_block_and_keeps_results(small, job):
     before = signal.getsignal(signal.SIGINT)
     results = []

@@ -4,6 +4,10 @@
 //! A host read waits for a plane that is free, and for the work under way up to the next point at which that
 //! gives way. The work then continues where it was. Everything is arithmetic on a short queue: nothing happens
 //! between two calls. Reads begin in the order in which they come, so none moves what an earlier one waits for.
+//!
+//! A read brings a whole page of its planes into their page registers (NAND: READ PAGE), where it stays until the plane
+//! reads another or the die does other work. Reads of the same page that come before that take it from there (CHANGE
+//! READ COLUMN).
 
 use std::collections::VecDeque;
 use std::ops::{AddAssign, SubAssign};
@@ -94,11 +98,47 @@ pub(crate) struct DieRead {
     pub(crate) end: Time,
 }
 
+/// Names a page that planes read at once: no two of a drive have the same number.
+pub(crate) type PageNumber = u64;
+
+/// What is in no page register.
+pub(crate) const NO_PAGE: PageNumber = PageNumber::MAX;
+
+/// The last read of a plane. When it has ended, the page is in the register of the plane.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plane {
+    page: PageNumber,
+    end: Time,
+    /// What the read waits for, if not for other reads.
+    behind: Option<Work>,
+}
+
+impl Default for Plane {
+    fn default() -> Self {
+        Plane { page: NO_PAGE, end: 0, behind: None }
+    }
+}
+
+impl Plane {
+    /// Returns what a read that comes `now` waits for if it takes the page, which is read in `length`, from the register.
+    fn share(&self, now: Time, length: Time) -> DieRead {
+        let (start, end) = ((self.end - length).max(now), self.end.max(now));
+        let wait = start.saturating_sub(now);
+        let behind = self.behind.map(|work| (work, wait)).filter(|_| wait > 0);
+        let behind_reads = if behind.is_some() { 0 } else { wait };
+        DieRead { behind_reads, behind, length: end - start, busy: 0, end }
+    }
+}
+
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Die {
     queue: VecDeque<Queued>,
+    /// When the last work ended that was removed from the queue.
+    worked_until: Time,
     /// When no host read is left.
     reads_end: Time,
+    /// Reads that have not ended when another read of their plane came, in the order in which they did.
+    followed: VecDeque<Plane>,
 }
 
 impl Die {
@@ -114,6 +154,7 @@ impl Die {
         while let Some(first) = self.queue.front().filter(|first| first.end() <= now) {
             let end = first.end();
             freed += first.frees.room;
+            self.worked_until = end;
             self.queue.pop_front();
             if let Some(next) = self.queue.front_mut() {
                 next.from = next.from.max(end);
@@ -157,24 +198,54 @@ impl Die {
         first.map(|queued| queued.frees.program)
     }
 
-    /// Reads for `length` from `now` on. `planes` has the ends of the last reads of each plane, and `misses` is how many
-    /// points to give way the work under way misses.
+    /// Reads a page for `length` from `now` on, or takes it from a page register. What has ended by `now` must have been
+    /// [removed](Self::finish). `misses` is how many points to give way the work under way misses.
     pub(crate) fn read(
         &mut self,
         now: Time,
+        page: PageNumber,
         length: Time,
-        planes: &mut [Time],
+        planes: &mut [Plane],
         slices: &Slices,
         misses: impl FnOnce() -> u64,
     ) -> DieRead {
-        let plane = planes.iter_mut().min().expect("a die has planes");
-        let begin = now.max(*plane);
+        if page != NO_PAGE
+            && let Some(same) = self.find(now, page, planes)
+        {
+            return same.share(now, length);
+        }
+        let plane = planes.iter_mut().min_by_key(|plane| plane.end).expect("a die has planes");
+        if plane.end > now {
+            while self.followed.front().is_some_and(|read| read.end <= now) {
+                self.followed.pop_front();
+            }
+            self.followed.push_back(*plane);
+        }
+        let begin = now.max(plane.end);
         let (start, behind) = self.give_way(begin, length, slices, misses);
         let end = start + length;
-        *plane = end;
+        *plane = Plane { page, end, behind: behind.map(|(work, _)| work) };
         let busy = end.saturating_sub(start.max(self.reads_end));
         self.reads_end = self.reads_end.max(end);
         DieRead { behind_reads: begin - now, behind, length, busy, end }
+    }
+
+    /// Returns a read of the page that has not ended, or whose page is still in the register.
+    fn find<'a>(&'a self, now: Time, page: PageNumber, planes: &'a [Plane]) -> Option<&'a Plane> {
+        let is_there = |plane: &&Plane| {
+            plane.page == page && (plane.end > now || !self.has_worked(now, plane.end))
+        };
+        let followed = self.followed.iter().rev();
+        let mut under_way = followed.filter(|read| read.page == page && read.end > now);
+        planes.iter().find(is_there).or_else(|| under_way.next())
+    }
+
+    /// Returns whether the die has done other work than reads of hosts between the end of one and `now`.
+    fn has_worked(&self, now: Time, read_end: Time) -> bool {
+        let has_worked = |first: &Queued| {
+            first.from < now && (first.gives_way > read_end || first.resumed < now)
+        };
+        self.worked_until > read_end || self.queue.front().is_some_and(has_worked)
     }
 
     /// Lets the work of the die give way to a read of `length` that could begin at `begin`. Returns when it begins, and
@@ -245,7 +316,8 @@ mod tests {
     const SLICES: Slices = Slices { program: 100, erase: 0, resume: 5 };
 
     fn read(die: &mut Die, now: Time) -> (Time, Time) {
-        let read = die.read(now, 50, &mut [die.reads_end], &SLICES, || 0);
+        let plane = Plane { end: die.reads_end, ..Plane::default() };
+        let read = die.read(now, NO_PAGE, 50, &mut [plane], &SLICES, || 0);
         (read.behind.map_or(0, |(_, wait)| wait), read.end)
     }
 
@@ -289,7 +361,7 @@ mod tests {
     fn missed_points_wait_on_to_the_end_at_most() {
         let mut die = Die::default();
         die.push(Work::GcProgram, 0, 1000, Frees::default());
-        let read = die.read(950, 50, &mut [0], &SLICES, || 3);
+        let read = die.read(950, NO_PAGE, 50, &mut [Plane::default()], &SLICES, || 3);
         assert_eq!((read.behind, read.end), (Some((Work::GcProgram, 50)), 1050));
     }
 }

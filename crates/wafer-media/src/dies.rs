@@ -1,6 +1,6 @@
 //! All dies, and which of them ends something first.
 
-use crate::die::{Die, DieRead, Frees, Room, Slices};
+use crate::die::{Die, DieRead, Frees, PageNumber, Plane, Room, Slices};
 use crate::time::Time;
 use crate::work::{DieTimes, Work};
 
@@ -8,8 +8,8 @@ use crate::work::{DieTimes, Work};
 #[derive(Debug)]
 pub(crate) struct Dies {
     dies: Vec<Die>,
-    /// For each die, and each of its planes that read by themselves, the end of the last read.
-    planes: Vec<Time>,
+    /// For each die, and each of its planes that read by themselves, the last read.
+    planes: Vec<Plane>,
     planes_per_die: usize,
     /// A time before which the first work of each die does not end. Reads delay it, so it is not always the time itself.
     ends: Earliest,
@@ -24,7 +24,7 @@ impl Dies {
     pub(crate) fn new(count: usize, planes_per_die: usize) -> Self {
         Dies {
             dies: vec![Die::default(); count],
-            planes: vec![0; count * planes_per_die],
+            planes: vec![Plane::default(); count * planes_per_die],
             planes_per_die,
             ends: Earliest::new(count),
             frees: Earliest::new(count),
@@ -59,19 +59,20 @@ impl Dies {
         freed
     }
 
-    /// Removes what a die has done by `now`, and reads on it. Also returns the room in the write buffer that is free
+    /// Removes what a die has done by `now`, and reads a page on it. Also returns the room in the write buffer that is free
     /// now.
     pub(crate) fn read(
         &mut self,
         die: usize,
         now: Time,
+        page: PageNumber,
         length: Time,
         slices: &Slices,
         misses: impl FnMut() -> u64,
     ) -> (Room, DieRead) {
         let freed = self.finish_die(die, now);
         let planes = &mut self.planes[die * self.planes_per_die..][..self.planes_per_die];
-        let read = self.dies[die].read(now, length, planes, slices, misses);
+        let read = self.dies[die].read(now, page, length, planes, slices, misses);
         self.next_free = self.next_free.filter(|(first, _)| *first != die);
         (freed, read)
     }

@@ -84,6 +84,10 @@ impl Host {
 
     fn read(&mut self, at: u64) {
         let page = self.random.next_u64() >> 20;
+        self.read_page(at, RuId((page % 64) as u32), page);
+    }
+
+    fn read_page(&mut self, at: u64, ru: RuId, page: u64) {
         self.media.advance(at, &mut self.done);
         self.ticket += 1;
         let request = Request {
@@ -95,7 +99,6 @@ impl Host {
             bytes: 4096,
             durable: false,
         };
-        let ru = RuId((page % 64) as u32);
         self.media.submit(
             request,
             &[MediaWork::Read { ru, first: page, pages: 1, cause: Cause::HostRead }],
@@ -194,6 +197,50 @@ fn independent_planes_read_a_page_of_all_planes_as_fast_as_together() {
         assert_eq!(host.done[0].parts.0[Part::Reads as usize], 0);
         assert_eq!(host.media.counts().dies.of(Work::HostRead), 50_000);
     }
+}
+
+/// Neighbours are read from the cells once, whether they come together or one after the other.
+#[test]
+fn pages_that_one_read_brings_are_read_once() {
+    for independent_planes in [false, true] {
+        for gap in [0, 7_000, 200_000] {
+            let mut host = Host::new(&TimingConfig { independent_planes, ..timing() });
+            for page in 0..320 {
+                host.read_page(page * gap, RuId(5), page);
+            }
+            host.finish();
+            // A page of a plane holds 4 pages, and a die has two planes.
+            let senses = if independent_planes { 320 / 4 } else { 320 / 8 };
+            let cells = |done: &Done| done.parts.0[Part::Cells as usize];
+            if gap == 200_000 {
+                let whole = host.done.iter().filter(|done| cells(done) == 50_000).count();
+                let none = host.done.iter().filter(|done| cells(done) == 0).count();
+                assert_eq!((whole, none), (senses, 320 - senses));
+                let waits = |done: &Done| done.parts.total() - cells(done);
+                assert!(host.done.iter().all(|done| waits(done) < 100));
+            }
+            let busy = host.media.counts().dies.of(Work::HostRead);
+            if !independent_planes {
+                assert_eq!(busy, senses as u64 * 50_000);
+            }
+            assert!(busy <= senses as u64 * 50_000, "{busy}");
+        }
+    }
+}
+
+/// A page stays in its register until the die works.
+#[test]
+fn a_program_takes_the_registers_of_its_die() {
+    let mut host = Host::new(&TimingConfig { dies: 1, channels: 1, ..timing() });
+    host.read_page(0, RuId(5), 0);
+    host.read_page(100_000, RuId(5), 1);
+    // One program, which is due at once.
+    host.write(110_000, 24);
+    host.read_page(2_000_000, RuId(5), 2);
+    host.finish();
+    let reads = host.done.iter().filter(|done| done.request.kind == Kind::Read);
+    let cells: Vec<u64> = reads.map(|done| done.parts.0[Part::Cells as usize]).collect();
+    assert_eq!(cells, [50_000, 0, 50_000]);
 }
 
 /// A read that meets a program waits half a slice in the mean.

@@ -58,6 +58,11 @@ impl FioSource {
 
     /// Makes a source of a text. `${NAME}`s of the environment are replaced, so that a record has the jobs as they ran.
     pub fn new(path: &Path, text: &str) -> Self {
+        FioSource { path: path.to_owned(), text: Self::with_values(text) }
+    }
+
+    /// Returns a text with the values of `${NAME}`s of the environment.
+    fn with_values(text: &str) -> String {
         let mut replaced = String::with_capacity(text.len());
         let mut rest = text;
         while let Some((before, from)) = rest.split_once("${")
@@ -71,7 +76,7 @@ impl FioSource {
             }
             rest = after;
         }
-        FioSource { path: path.to_owned(), text: replaced + rest }
+        replaced + rest
     }
 
     /// Resolves the jobs of the file for a device.
@@ -105,7 +110,11 @@ impl Source for FioSource {
     }
 
     fn text(&self) -> String {
-        self.text.clone()
+        // With what the file includes: a record, and a copy that goes to another process, need no other file.
+        match JobFile::parse(&self.text, &self.path) {
+            Ok(file) if !file.included().is_empty() => Self::with_values(file.text()),
+            _ => self.text.clone(),
+        }
     }
 
     fn details(&self, target: &SourceTarget<'_>) -> Result<String, LabError> {

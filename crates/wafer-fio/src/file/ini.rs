@@ -67,20 +67,24 @@ fn io_reason(error: &std::io::Error) -> String {
     }
 }
 
+/// A job file with those that it includes.
+pub(super) type Parts = (Vec<Section>, Vec<PathBuf>, String);
+
 /// Splits the text of a job file into sections, reading the files it includes.
 ///
-/// Returns the sections, and the files that were included.
-pub(super) fn sections(text: &str, path: &Path) -> Result<(Vec<Section>, Vec<PathBuf>), FioError> {
+/// Returns the sections, the files that were included, and the text with these in it.
+pub(super) fn sections(text: &str, path: &Path) -> Result<Parts, FioError> {
     let mut reader = Reader::default();
     reader.stack.push(identity(path));
     reader.file(text, path, 0)?;
-    Ok((reader.sections, reader.included))
+    Ok((reader.sections, reader.included, reader.text))
 }
 
 #[derive(Default)]
 struct Reader {
     sections: Vec<Section>,
     included: Vec<PathBuf>,
+    text: String,
     /// Files being read, outermost first.
     stack: Vec<PathBuf>,
     lines: usize,
@@ -92,24 +96,24 @@ impl Reader {
         for (index, raw) in text.split('\n').enumerate() {
             let at =
                 Origin { file: file.clone(), line: u32::try_from(index + 1).unwrap_or(u32::MAX) };
+            let refuse = |why: String| Err(FioError::line(&at, why));
             self.lines += 1;
             if self.lines > LINES_MAX {
-                return Err(FioError::line(
-                    &at,
-                    format!("more than {LINES_MAX} lines with all included files"),
-                ));
+                return refuse(format!("more than {LINES_MAX} lines with all included files"));
             }
             if raw.len() > LINE_MAX {
-                return Err(FioError::line(
-                    &at,
-                    format!("line of {} bytes; fio reads {LINE_MAX}", raw.len()),
-                ));
+                return refuse(format!("line of {} bytes; fio reads {LINE_MAX}", raw.len()));
             }
             // fio, in C, would end the line here.
             if raw.contains('\0') {
-                return Err(FioError::line(&at, "a NUL byte: this is no text"));
+                return refuse("a NUL byte: this is no text".into());
             }
-            self.line(strip(raw), at, depth)?;
+            let line = strip(raw);
+            if include_name(line).is_some() {
+                self.text += "; ";
+            }
+            self.text.extend([raw, "\n"]);
+            self.line(line, at, depth)?;
         }
         Ok(())
     }

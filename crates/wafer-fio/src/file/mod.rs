@@ -65,6 +65,7 @@ pub fn environment(name: &str) -> Option<String> {
 pub struct JobFile {
     sections: Vec<Section>,
     included: Vec<PathBuf>,
+    text: String,
 }
 
 impl JobFile {
@@ -79,16 +80,21 @@ impl JobFile {
     /// beside it.
     pub fn parse(text: &str, path: impl AsRef<Path>) -> Result<Self, FioError> {
         let path = path.as_ref();
-        let (sections, included) = ini::sections(text, path)?;
+        let (sections, included, text) = ini::sections(text, path)?;
         if sections.iter().all(Section::is_global) {
             return Err(FioError::file(path, "defines no job (a section besides [global])"));
         }
-        Ok(Self { sections, included })
+        Ok(Self { sections, included, text })
     }
 
     /// Returns the files that the job file includes, and those that they include.
     pub fn included(&self) -> &[PathBuf] {
         &self.included
+    }
+
+    /// Returns the text with that of the included files in place of their names.
+    pub fn text(&self) -> &str {
+        &self.text
     }
 
     /// The jobs of the file on a device. `${VARIABLE}`s come from the environment.

@@ -3,6 +3,7 @@
 use wafer_interface::{Cause, MediaWork, RuId};
 
 use super::{Event, Media};
+use crate::die::{NO_PAGE, PageNumber};
 use crate::directory::mix;
 use crate::time::Time;
 use crate::work::Work;
@@ -40,7 +41,7 @@ impl Media {
             let die = self.any_die();
             self.draws += 1;
             let length = self.read_time(mix(self.draws));
-            self.read_die(now, flight, die, length, 1);
+            self.read_die(now, flight, die, NO_PAGE, length, 1);
         }
     }
 
@@ -57,14 +58,12 @@ impl Media {
                 _ => continue,
             };
             while left > 0 {
-                // Pages of all planes that have the same place in them lie on one die.
-                let unit = at / u64::from(self.unit);
                 let rest = self.read_unit - at % self.read_unit;
                 let count = rest.min(u64::from(left)) as u32;
                 if self.is_buffered(now, at..at + u64::from(count)) {
                     self.counts.buffer_reads += 1;
                 } else {
-                    self.read_cells(now, flight, ru, unit, count);
+                    self.read_cells(now, flight, ru, at, count);
                 }
                 at += u64::from(count);
                 left -= count;
@@ -87,18 +86,29 @@ impl Media {
         }
     }
 
-    /// Reads `pages` pages of one unit from the cells of a reclaim unit, or of the SLC cache.
-    fn read_cells(&mut self, now: Time, flight: u32, ru: Option<RuId>, unit: u64, pages: u32) {
-        let place = mix(unit ^ u64::from(ru.map_or(u32::MAX, |ru| ru.0)) << 40);
+    /// Reads `pages` pages from `first` on, of one read unit, from the cells of a reclaim unit, or of the SLC cache.
+    fn read_cells(&mut self, now: Time, flight: u32, ru: Option<RuId>, first: u64, pages: u32) {
+        let ru_bits = u64::from(ru.map_or(u32::MAX, |ru| ru.0)) << 40;
+        // Pages of all planes that have the same place in them lie on one die.
+        let place = mix((first / u64::from(self.unit)) ^ ru_bits);
+        let page = (first / self.read_unit) ^ ru_bits;
         let (die, length) = match ru {
             Some(ru) => (self.group_die(ru, place), self.read_time(place >> 32)),
             None => ((place % self.dies.len() as u64) as usize, self.times.cache_read),
         };
-        self.read_die(now, flight, die, length, pages);
+        self.read_die(now, flight, die, page, length, pages);
     }
 
-    /// Reads `pages` pages from the cells of a die.
-    fn read_die(&mut self, now: Time, flight: u32, die: usize, length: Time, pages: u32) {
+    /// Reads `pages` pages from a page of a die.
+    fn read_die(
+        &mut self,
+        now: Time,
+        flight: u32,
+        die: usize,
+        page: PageNumber,
+        length: Time,
+        pages: u32,
+    ) {
         let (missed, draws) = (self.times.missed, &mut self.draws);
         let misses = || {
             let mut count = 0;
@@ -110,7 +120,7 @@ impl Media {
                 count += 1;
             }
         };
-        let (freed, read) = self.dies.read(die, now, length, &self.times.slices, misses);
+        let (freed, read) = self.dies.read(die, now, page, length, &self.times.slices, misses);
         self.occupied -= freed;
         self.counts.dies.add(Work::HostRead, read.busy);
         let flight_data = &mut self.flights[flight as usize];

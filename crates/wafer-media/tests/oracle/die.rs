@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use wafer_interface::RuId;
 use wafer_media::{Time, Work};
 
 /// Background work.
@@ -24,6 +25,9 @@ pub(super) struct CellRead {
     pub(super) request: usize,
     /// Which unit of the request.
     pub(super) unit: u32,
+    /// What it reads: the reclaim unit, or none for the SLC cache, and which of its parts that are read at once; nothing
+    /// that another could read for parts of the map.
+    pub(super) part: Option<(Option<RuId>, u64)>,
     pub(super) pages: u32,
     pub(super) arrived: Time,
     pub(super) length: Time,
@@ -51,7 +55,13 @@ pub(super) struct Die {
     doing: Doing,
     /// What each plane that reads by itself reads, and until when.
     planes: Vec<Option<(CellRead, Time)>>,
+    /// What each plane read last.
+    registers: Vec<Option<(CellRead, Time)>>,
+    /// When it began or resumed work.
+    began_work: Vec<Time>,
     reads: VecDeque<CellRead>,
+    /// Reads that take along what others bring.
+    joined: Vec<CellRead>,
     jobs: VecDeque<Job>,
     /// Work that has given way, and the time that it still needs.
     suspended: Option<(Job, Time)>,
@@ -66,7 +76,10 @@ impl Die {
         Die {
             doing: Doing::Nothing,
             planes: vec![None; planes as usize],
+            registers: vec![None; planes as usize],
+            began_work: Vec::new(),
             reads: VecDeque::new(),
+            joined: Vec::new(),
             jobs: VecDeque::new(),
             suspended: None,
             misses: 0,
@@ -78,8 +91,30 @@ impl Die {
         self.jobs.push_back(job);
     }
 
-    /// A read comes. `misses` draws how many points it misses.
-    pub(super) fn read(&mut self, mut read: CellRead, misses: impl FnOnce() -> u64) {
+    /// A read comes. `misses` draws how many points it misses. Returns the read if its data is in a register.
+    pub(super) fn read(
+        &mut self,
+        mut read: CellRead,
+        misses: impl FnOnce() -> u64,
+    ) -> Option<CellRead> {
+        let now = read.arrived;
+        let is_same = |other: &CellRead| read.part.is_some() && other.part == read.part;
+        let under_way = self.planes.iter().flatten().map(|(other, _)| other);
+        if under_way.chain(&self.reads).any(is_same) {
+            self.joined.push(read);
+            return None;
+        }
+        // Those for which reads wait are used anew at this very moment.
+        let held = self.idle_planes().skip(self.reads.len()).any(|plane| {
+            let is_held = |(other, until): (CellRead, Time)| {
+                is_same(&other)
+                    && !self.began_work.iter().any(|began| until <= *began && *began < now)
+            };
+            self.registers[plane].is_some_and(is_held)
+        });
+        if held {
+            return Some(CellRead { length: 0, began: now, ..read });
+        }
         if let Doing::Work { job, .. } = self.doing
             && self.reads.len() < self.planes.len()
         {
@@ -89,25 +124,35 @@ impl Die {
             }
         }
         self.reads.push_back(read);
+        None
     }
 
     /// Ends what ends now.
     pub(super) fn end(&mut self, now: Time) -> Option<Ended> {
+        // What joined a read that has just ended.
+        for (read, until) in self.registers.iter().flatten().filter(|(_, until)| *until == now) {
+            if let Some(at) = self.joined.iter().position(|joined| joined.part == read.part) {
+                let joined = self.joined.remove(at);
+                let began = read.began.max(joined.arrived);
+                let (length, behind) = (until - began, read.behind);
+                return Some(Ended::Read(CellRead { length, behind, began, ..joined }));
+            }
+        }
         match self.doing {
             Doing::Work { job, until, .. } if until == now => {
                 self.doing = Doing::Nothing;
                 Some(Ended::Job(job))
             }
             Doing::Reads { since } => {
-                let is_over = |read: &&mut Option<(CellRead, Time)>| matches!(read, Some((_, until)) if *until == now);
+                let is_over = |read: &Option<(CellRead, Time)>| matches!(read, Some((_, until)) if *until == now);
                 // Of several, the one that came first.
-                let over = self.planes.iter_mut().filter(is_over);
-                let (read, _) = over
-                    .min_by_key(|read| {
-                        let (read, _) = read.unwrap();
-                        (read.request, read.unit)
-                    })?
-                    .take()?;
+                let over = self.planes.iter_mut().enumerate().filter(|(_, read)| is_over(read));
+                let (plane, read) = over.min_by_key(|(_, read)| {
+                    let (read, _) = read.unwrap();
+                    (read.request, read.unit)
+                })?;
+                let (read, _) = read.take()?;
+                self.registers[plane] = Some((read, now));
                 if self.planes.iter().all(Option::is_none) {
                     self.read_time += now - since;
                     self.doing = Doing::Nothing;
@@ -135,10 +180,10 @@ impl Die {
         if let Doing::Work { .. } = self.doing {
             return;
         }
-        for plane in self.planes.iter_mut().filter(|plane| plane.is_none()) {
+        for plane in self.idle_planes() {
             if let Some(mut read) = self.reads.pop_front() {
                 read.began = now;
-                *plane = Some((read, now + read.length));
+                self.planes[plane] = Some((read, now + read.length));
                 if let Doing::Nothing = self.doing {
                     self.doing = Doing::Reads { since: now };
                 }
@@ -148,11 +193,21 @@ impl Die {
             return;
         }
         if let Some((job, left)) = self.suspended.take() {
+            self.began_work.push(now);
             self.doing = Doing::Work { job, since: now, until: now + left };
         } else if self.jobs.front().is_some_and(|job| job.ready <= now) {
             let job = self.jobs.pop_front().unwrap();
+            self.began_work.push(now);
             self.doing = Doing::Work { job, since: now, until: now + job.length };
         }
+    }
+
+    /// Returns the planes that read nothing; the one that has done so for longest comes first.
+    fn idle_planes(&self) -> impl Iterator<Item = usize> + use<> {
+        let is_idle = |plane: &usize| self.planes[*plane].is_none();
+        let mut idle: Vec<usize> = (0..self.planes.len()).filter(is_idle).collect();
+        idle.sort_by_key(|plane| self.registers[*plane].map(|(_, until)| until));
+        idle.into_iter()
     }
 
     /// Returns when it next has something to do, after `now`.

@@ -2,7 +2,7 @@ use super::*;
 
 fn read(text: &str) -> Result<Vec<(String, Vec<String>)>, String> {
     sections(text, Path::new("a.fio"))
-        .map(|(all, _)| {
+        .map(|(all, ..)| {
             all.into_iter()
                 .map(|s| (s.name, s.lines.into_iter().map(|l| l.text).collect()))
                 .collect()
@@ -30,10 +30,14 @@ fn includes_are_relative_and_may_not_loop() {
     std::fs::write(sub.join("one.inc"), "bs=4k\ninclude two.inc\n").unwrap();
     std::fs::write(sub.join("two.inc"), "iodepth=2\n").unwrap();
     let top = dir.path().join("top.fio");
-    let (all, included) = sections("[a]\ninclude sub/one.inc\nrw=write\n", &top).unwrap();
+    let (all, included, text) = sections("[a]\ninclude sub/one.inc\nrw=write\n", &top).unwrap();
     let texts: Vec<_> = all[0].lines.iter().map(|l| (l.text.as_str(), l.at.line)).collect();
     assert_eq!(texts, [("bs=4k", 1), ("iodepth=2", 1), ("rw=write", 3)]);
     assert_eq!(included, [sub.join("one.inc"), sub.join("two.inc")]);
+    let (again, none, _) = sections(&text, Path::new("elsewhere.fio")).unwrap();
+    let again: Vec<_> = again[0].lines.iter().map(|line| line.text.as_str()).collect();
+    assert_eq!(again, ["bs=4k", "iodepth=2", "rw=write"]);
+    assert!(none.is_empty(), "{text}");
 
     std::fs::write(sub.join("two.inc"), "include one.inc\n").unwrap();
     let error = sections("[a]\ninclude sub/one.inc\n", &top).unwrap_err().to_string();

@@ -54,7 +54,7 @@ impl Drive<'_> {
         for _ in 0..maps {
             let die = (self.draw() % self.dies.len() as u64) as usize;
             let draw = self.draw();
-            self.read_cells(number, die, self.read_time(draw), 1);
+            self.read_cells(number, die, None, self.read_time(draw), 1);
         }
     }
 
@@ -82,7 +82,8 @@ impl Drive<'_> {
                 if (at..next).all(|page| newest.contains(&page)) {
                     self.counts.buffer_reads += 1;
                 } else {
-                    self.read_unit(number, ru, at / unit, (next - at) as u32);
+                    let part = (ru, at / of_plane);
+                    self.read_unit(number, part, at / unit, (next - at) as u32);
                 }
                 at = next;
             }
@@ -92,21 +93,30 @@ impl Drive<'_> {
         }
     }
 
-    fn read_unit(&mut self, number: usize, ru: Option<RuId>, unit: u64, pages: u32) {
+    fn read_unit(&mut self, number: usize, part: (Option<RuId>, u64), unit: u64, pages: u32) {
+        let (ru, part) = (part.0, Some(part));
         let place = mix(unit ^ (u64::from(ru.map_or(u32::MAX, |ru| ru.0)) << 40));
         match ru {
             Some(ru) => {
                 let die = self.die_of(ru, place);
-                self.read_cells(number, die, self.read_time(place >> 32), pages);
+                self.read_cells(number, die, part, self.read_time(place >> 32), pages);
             }
             None => {
                 let die = (place % self.dies.len() as u64) as usize;
-                self.read_cells(number, die, ns(self.config.slc_read_us.unwrap()), pages);
+                let length = ns(self.config.slc_read_us.unwrap());
+                self.read_cells(number, die, part, length, pages);
             }
         }
     }
 
-    fn read_cells(&mut self, number: usize, die: usize, length: Time, pages: u32) {
+    fn read_cells(
+        &mut self,
+        number: usize,
+        die: usize,
+        part: Option<(Option<RuId>, u64)>,
+        length: Time,
+        pages: u32,
+    ) {
         self.flights[number].units += 1;
         self.flights[number].missing += 1;
         let missed = (self.config.missed_slices * 4_294_967_296.0) as u64;
@@ -125,12 +135,15 @@ impl Drive<'_> {
         let read = CellRead {
             request: number,
             unit: self.flights[number].units,
+            part,
             pages,
             arrived,
             length,
             behind: None,
             began,
         };
-        self.dies[die].read(read, misses);
+        if let Some(read) = self.dies[die].read(read, misses) {
+            self.cells_read(die, &read);
+        }
     }
 }
