@@ -202,8 +202,9 @@ impl Experiment {
             device,
             workload,
             volume: options.volume.or(file.volume),
-            pace_place: match (&options.pace, &file.pace) {
-                (None, Some(_)) => Some(layers.place("pace")),
+            pace_place: match (&options.pace, &options.pace_from, &file.pace) {
+                (None, _, Some(_)) => Some(layers.place("pace")),
+                (None, None, None) => Some(layers.place("pace_from")),
                 _ => None,
             },
             pace: options.pace.clone().or(file.pace),

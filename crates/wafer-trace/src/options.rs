@@ -6,13 +6,14 @@ use std::str::FromStr;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
+use super::format::{FORMATS, Format, format};
 use super::rules::PlacementRules;
 
 /// Options of one trace. Every field is a key of an experiment's `[workload]` table.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TraceOptions {
-    /// Format, a name of `wafer trace formats`. Default: the file's bytes tell.
+    /// Format, a name that `wafer trace formats` lists. Default: detected from the contents of the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
     /// Begin at this time after the trace's first request: seconds, or with a unit
@@ -64,8 +65,20 @@ impl TraceOptions {
             Some(speed) if !(1e-6..=1e6).contains(&speed) => {
                 Err(("speed", format!("{speed} is not between 0.000001 and 1000000")))
             }
-            _ => Ok(()),
+            _ => self.named_format().map(|_| ()).map_err(|reason| ("format", reason)),
         }
+    }
+
+    /// Returns the format that the options name.
+    ///
+    /// # Errors
+    /// There is none of this name.
+    pub(crate) fn named_format(&self) -> Result<Option<Format>, String> {
+        let Some(name) = self.format.as_deref() else { return Ok(None) };
+        format(name).map(Some).ok_or_else(|| {
+            let names: Vec<&str> = FORMATS.iter().map(|f| f.name).collect();
+            format!("no format `{name}`; known: {}", names.join(", "))
+        })
     }
 }
 

@@ -8,7 +8,7 @@ use wafer_record::capture::CaptureHeader;
 
 use super::decode::{Faults, SECTOR};
 use super::error::TraceError;
-use super::format::{FORMATS, Format, format};
+use super::format::Format;
 use super::granules::{GRANULE, Granules, Growing};
 use super::options::TraceOptions;
 use super::pages::{GrowingPages, PAGE, Pages};
@@ -176,12 +176,8 @@ pub(super) fn named_format(
     path: &Path,
     options: &TraceOptions,
 ) -> Result<Option<Format>, TraceError> {
-    let Some(name) = options.format.as_deref() else { return Ok(None) };
-    format(name).map(Some).ok_or_else(|| {
-        let names: Vec<&str> = FORMATS.iter().map(|f| f.name).collect();
-        let reason = format!("format: no format `{name}`; known: {}", names.join(", "));
-        TraceError::Option { path: path.to_owned(), reason }
-    })
+    let refused = |reason| TraceError::Option { path: path.to_owned(), reason };
+    options.named_format().map_err(|reason| refused(format!("format: {reason}")))
 }
 
 impl Scan {
@@ -222,6 +218,15 @@ impl Scan {
         if options.strict && count > 0 {
             let first = reader.messages().into_iter().next().unwrap_or_default();
             return Err(TraceError::Damaged { first, count });
+        }
+        if seen == 0
+            && let Some((position, reason)) = reader.faults().first.first()
+        {
+            let format = reader.format();
+            let (name, record) = (format.name, format.record);
+            let reason =
+                format!("no request that format `{name}` can read; {record} {position}: {reason}");
+            return Err(TraceError::Option { path: path.to_owned(), reason });
         }
         if seen == 0 {
             return Err(TraceError::Unknown { path: path.to_owned(), empty: true });

@@ -16,7 +16,6 @@ use super::fio_jobs;
 use super::interface::{Built, Host, Kind, Source, SourceTarget, TimedJob, Workload};
 use super::pace_table;
 use crate::error::LabError;
-use wafer_config::Place;
 use wafer_config::{Files, Layers, schema as schemas};
 
 pub(super) const KIND: Kind = Kind { keys: &["fio", INLINE], beside: &[], parse, schema };
@@ -242,9 +241,7 @@ fn ignored(jobs: &Jobs) -> Vec<IgnoredOption> {
 /// Returns the error of a workload, with the place of the shares if they are at fault.
 fn refused(target: &SourceTarget<'_>, error: WorkloadError) -> LabError {
     match error {
-        WorkloadError::Pace(reason) => {
-            LabError::config(target.pace_place.cloned().unwrap_or(Place::Argument("pace")), reason)
-        }
+        WorkloadError::Pace(reason) => target.pace_error(reason),
         error => LabError::Jobs(error),
     }
 }

@@ -84,17 +84,22 @@ pub struct SourceTarget<'a> {
     pub pace: Option<&'a str>,
     /// CSV file whose columns `pace` may name.
     pub pace_from: Option<&'a Path>,
-    /// Where an experiment file sets `pace`; none for an argument.
+    /// Where an experiment file sets `pace`, or `pace_from` alone; none for an argument.
     pub pace_place: Option<&'a Place>,
 }
 
 impl SourceTarget<'_> {
-    /// Refuses `pace`, for a workload that has no jobs to share bytes among.
+    /// Returns an error about the shares of the jobs.
+    pub(super) fn pace_error(&self, reason: impl Into<String>) -> LabError {
+        let argument = if self.pace.is_some() { "pace" } else { "pace_from" };
+        LabError::config(self.pace_place.cloned().unwrap_or(Place::Argument(argument)), reason)
+    }
+
+    /// Refuses `pace` and `pace_from`, for a workload that has no jobs to share bytes among.
     pub(super) fn refuse_pace(&self, reason: &str) -> Result<(), LabError> {
-        let place = || self.pace_place.cloned().unwrap_or(Place::Argument("pace"));
-        match self.pace {
-            Some(_) => Err(LabError::config(place(), reason)),
-            None => Ok(()),
+        match (self.pace, self.pace_from) {
+            (None, None) => Ok(()),
+            _ => Err(self.pace_error(reason)),
         }
     }
 }
