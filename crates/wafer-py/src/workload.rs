@@ -38,6 +38,12 @@ impl Workload {
         Workload::of(LabWorkload::new(FioSource::new(path.as_ref(), text)))
     }
 
+    /// Returns the text of a fio job file with that of the files it includes.
+    #[staticmethod]
+    fn job_text(py: Python<'_>, path: &str) -> PyResult<String> {
+        FioSource::whole_text(Path::new(path)).map_err(|e| of_lab(py, &e))
+    }
+
     /// Reads a TOML document with a `[workload]` table, as in an experiment file.
     #[staticmethod]
     fn from_toml(py: Python<'_>, label: &str, text: &str, folder: &str) -> PyResult<Self> {

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from wafer import _toml
+from wafer import _toml, _wafer
 from wafer._arguments import file, flag, number, read_text, whole
 from wafer._errors import ConfigError
 from wafer.device import dotted, nested, profiles
@@ -273,7 +273,7 @@ def _resolve(base: Mapping[str, Any], values: Mapping[str, Any], folder: Path) -
         path = folder / workload.pop("fio")
         # The record's name, and that of the job in messages.
         made.setdefault("name", path.stem)
-        workload["fio_text"] = read_text(path)
+        workload["fio_text"] = _wafer.Workload.job_text(os.fspath(path))
     return made
 
 

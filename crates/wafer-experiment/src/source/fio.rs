@@ -55,6 +55,14 @@ impl FioSource {
         Ok(FioSource::new(path, &read_text(path)?))
     }
 
+    /// Returns the text of a job file with that of the files it includes.
+    ///
+    /// # Errors
+    /// A file cannot be read, or is no job file.
+    pub fn whole_text(path: &Path) -> Result<String, LabError> {
+        Ok(JobFile::read(path)?.text().to_owned())
+    }
+
     /// Makes a source of a text. `${NAME}`s of the environment are replaced, so that a record has the jobs as they ran.
     pub fn new(path: &Path, text: &str) -> Self {
         FioSource { path: path.to_owned(), text: Self::with_values(text) }
@@ -110,10 +118,8 @@ impl Source for FioSource {
 
     fn text(&self) -> String {
         // With what the file includes: a record, and a copy that goes to another process, need no other file.
-        match JobFile::parse(&self.text, &self.path) {
-            Ok(file) if !file.included().is_empty() => Self::with_values(file.text()),
-            _ => self.text.clone(),
-        }
+        let file = JobFile::parse(&self.text, &self.path);
+        file.map_or_else(|_| self.text.clone(), |file| Self::with_values(file.text()))
     }
 
     fn details(&self, target: &SourceTarget<'_>) -> Result<String, LabError> {

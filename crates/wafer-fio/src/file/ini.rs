@@ -109,10 +109,9 @@ impl Reader {
                 return refuse("a NUL byte: this is no text".into());
             }
             let line = strip(raw);
-            if include_name(line).is_some() {
-                self.text += "; ";
-            }
-            self.text.extend([raw, "\n"]);
+            let separator = if self.lines > 1 { "\n" } else { "" };
+            let comment = if include_name(line).is_some() { "; " } else { "" };
+            self.text.extend([separator, comment, raw]);
             self.line(line, at, depth)?;
         }
         Ok(())
