@@ -153,7 +153,12 @@ def test_job_files_travel_with_what_they_include(small, tmp_path):
         alone = wafer.run(small, job, volume="1x")
         sent = pickle.dumps(job)
         together = wafer.tenants({"name": "a", "workload": job})
-        table = {"device": small.config, "workload": {"fio": tmp_path / "job.fio"}, "volume": "1x", "seeds": 1}
+        table = {
+            "device": small.config,
+            "workload": {"fio": tmp_path / "job.fio"},
+            "volume": "1x",
+            "seeds": 1,
+        }
         sweep = wafer.sweep(table, out=tmp_path / "sweep", progress=False)
         assert sweep.rows[0]["digest"] == wafer.run(small, job, volume="1x", seed=1).digest
     (tmp_path / "more.inc").unlink()
