@@ -131,6 +131,22 @@ fn stdout_carries_only_what_was_asked_for() {
 }
 
 #[test]
+fn several_runs_with_a_clock_have_a_table_of_latencies() {
+    let small = ["--set", "capacity=4GiB", "--set", "reclaim_unit.size=8MiB"];
+    let run =
+        ["run", "--device", "pm9a3", "--fio", JOB, "--volume", "1MiB", "--time", "--seeds", "2"];
+    let output = wafer(&[&run[..], &small].concat());
+    let text = String::from_utf8(output.stdout).unwrap();
+    let mut lines = text.lines().skip_while(|line| !line.starts_with("run "));
+    assert!(lines.next().is_some_and(|header| header.contains("IOPS") && header.contains("p99.9")));
+    for seed in 0..2 {
+        let start = format!("pm9a3-good, seed {seed}  write ");
+        assert!(lines.next().is_some_and(|line| line.starts_with(&start)), "{text}");
+    }
+    assert!(!String::from_utf8(good(&["--seeds", "2"]).stdout).unwrap().contains("IOPS"));
+}
+
+#[test]
 fn a_run_ends_where_the_drive_becomes_read_only() {
     let worn = ["--set", "firmware.retire_after=5", "--json", "-"];
     let ended = |device: &str, more: &[&str], volume: &str| -> Value {

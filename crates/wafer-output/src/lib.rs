@@ -28,7 +28,7 @@ pub use format::{exact, percent, seconds, waf};
 pub use table::Table;
 use terminal::{ERROR, NOTE};
 pub use terminal::{HEADER, PLAIN, Terminal};
-pub use time::timed;
+pub use time::{several_timed, timed};
 pub use wafer_record::text::{bytes, count};
 
 /// Prints a value as JSON, all at once.

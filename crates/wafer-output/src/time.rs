@@ -18,16 +18,7 @@ pub fn timed(out: &mut impl Write, time: &TimeRecord) -> io::Result<()> {
         seconds(time.seconds),
         time.mean_watts
     )?;
-    let mut table = Table::default().text(["job", ""]).numbers([
-        "IOPS",
-        "per second",
-        "mean µs",
-        "p50",
-        "p99",
-        "p99.9",
-        "p99.99",
-        "max",
-    ]);
+    let mut table = table("job");
     for (direction, requests) in time.each() {
         table.row(row("all", direction, requests));
     }
@@ -62,6 +53,32 @@ pub fn timed(out: &mut impl Write, time: &TimeRecord) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Prints bandwidth and latency of several runs, each with its name.
+///
+/// # Errors
+/// `out` cannot be written.
+pub fn several_timed(out: &mut impl Write, runs: &[(String, &TimeRecord)]) -> io::Result<()> {
+    let mut table = table("run");
+    for (name, time) in runs {
+        time.each().for_each(|(direction, requests)| table.row(row(name, direction, requests)));
+    }
+    table.print(out)
+}
+
+/// Returns a table of latencies without rows, of which the first column has this header.
+fn table(first: &'static str) -> Table {
+    Table::default().text([first, ""]).numbers([
+        "IOPS",
+        "per second",
+        "mean µs",
+        "p50",
+        "p99",
+        "p99.9",
+        "p99.99",
+        "max",
+    ])
 }
 
 fn row(name: &str, direction: Direction, requests: &Requests) -> [String; 10] {

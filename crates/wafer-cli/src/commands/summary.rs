@@ -104,6 +104,14 @@ pub(crate) fn many(out: &mut impl Write, records: &[&Record]) -> io::Result<()> 
         ]);
     }
     table.print(out)?;
+    let timed: Vec<_> = records
+        .iter()
+        .filter_map(|r| Some((format!("{}, seed {}", r.name, r.seed()), r.time.as_ref()?)))
+        .collect();
+    if !timed.is_empty() {
+        writeln!(out)?;
+        output::several_timed(out, &timed)?;
+    }
     let mut names: Vec<&str> = records.iter().map(|r| r.name.as_str()).collect();
     names.dedup();
     let mut spread =
