@@ -22,8 +22,8 @@ pub struct FixedDepth {
     free: VecDeque<u64>,
     /// Time of the last submission.
     last: u64,
-    /// Commands of the stream that are not submitted yet.
-    ahead: VecDeque<Command>,
+    /// Commands of the stream that are not submitted yet, with their tickets.
+    ahead: VecDeque<(Command, u64)>,
     /// What the stream appends to.
     batch: Batch,
 }
@@ -62,16 +62,18 @@ impl CommandStream for FixedDepth {
             if self.ahead.len() <= LATER {
                 self.batch.clear();
                 let _ = self.stream.next(&mut self.batch, AHEAD);
-                self.ahead.extend(&self.batch.commands);
+                let Batch { commands, tickets, .. } = &self.batch;
+                let tickets = tickets.iter().copied().chain(std::iter::repeat(0));
+                self.ahead.extend(commands.iter().copied().zip(tickets));
             }
-            let Some(command) = self.ahead.front() else { return StreamState::Ended };
+            let Some((command, ticket)) = self.ahead.front() else { return StreamState::Ended };
             let Some(free) = self.free.pop_front() else { return StreamState::Waiting };
             self.last = self.last.max(free);
             batch.commands.push(*command);
             batch.times.push(self.last);
-            batch.tickets.push(0);
+            batch.tickets.push(*ticket);
             self.ahead.pop_front();
-            batch.ahead.extend(self.ahead.get(LATER));
+            batch.ahead.extend(self.ahead.get(LATER).map(|(command, _)| *command));
         }
         StreamState::Ready
     }

@@ -77,8 +77,7 @@ pub struct Batch {
     pub commands: Vec<Command>,
     /// Arrival time of each command in nanoseconds from a common start; empty unless the stream is timed.
     pub times: Vec<u64>,
-    /// Ticket of each command, chosen by the stream; empty unless the stream waits for completions.
-    /// Commands with one ticket belong to one request, which completes with the last of them.
+    /// Ticket of each command, chosen by the stream; empty unless the stream waits for completions or names its jobs.
     pub tickets: Vec<u64>,
     /// Commands that follow later, as far as a stream that waits knows them. A driver may ask memory for what they
     /// need; nothing else depends on them, and a stream need not name any.
@@ -152,7 +151,7 @@ impl Batch {
 const JOB_SHIFT: u32 = 44;
 
 /// Returns the first ticket of a job of a stream that names its jobs; the others follow.
-pub fn first_ticket(job: usize) -> u64 {
+pub const fn first_ticket(job: usize) -> u64 {
     (job as u64) << JOB_SHIFT
 }
 

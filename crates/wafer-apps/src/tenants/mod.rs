@@ -14,9 +14,11 @@
 //! addresses, or the tenant's. This models a drive that tags namespaces and ranges itself.
 
 mod placing;
+mod splits;
 mod turns;
 
 pub use placing::{PlacedRange, TenantPlacement};
+use splits::Splits;
 pub use turns::Pacing;
 use turns::Turns;
 use wafer_interface::{
@@ -26,8 +28,6 @@ use wafer_interface::{
 
 /// Number of commands requested from a tenant at once.
 const BATCH: usize = 256;
-/// Ticket of commands whose stream does not wait for them.
-const NO_TICKET: u64 = u64::MAX;
 
 /// One application.
 pub struct Tenant {
@@ -53,6 +53,9 @@ pub struct Tenants {
     timed: bool,
     /// Whether a tenant waits for completions.
     waits: bool,
+    /// Whether commands have tickets.
+    tickets: bool,
+    splits: Splits,
     /// Commands to request from a tenant at a time.
     most: usize,
     /// The tenant that loads next.
@@ -94,10 +97,18 @@ impl Tenants {
             turns,
             timed: matches!(pacing, Pacing::Time | Pacing::Clock),
             waits,
+            tickets: waits,
+            splits: Splits::default(),
             most: BATCH,
             loading: 0,
             surplus: Surplus::default(),
         }
+    }
+
+    /// Names the tenant or job of each command in its ticket, even if no tenant waits for completions.
+    #[must_use]
+    pub fn with_tickets(self) -> Self {
+        Tenants { tickets: true, ..self }
     }
 
     /// Returns the tenant whose turn it is, whose next command is then ready.
@@ -159,11 +170,14 @@ impl Tenants {
             if self.timed {
                 batch.times.resize(batch.commands.len(), queue.waiting.times[at]);
             }
-            if self.waits {
-                // Tenants that do not wait have no tickets and hear of no completion.
-                let ticket =
-                    queue.waiting.tickets.get(at).map_or(NO_TICKET, |own| queue.base() + own);
-                batch.tickets.resize(batch.commands.len(), ticket);
+            if self.tickets {
+                let own = queue.waiting.tickets.get(at).copied().unwrap_or(0);
+                let (ticket, commands) = (queue.base() + own, batch.len() - before);
+                let ticket = match self.waits && commands > 1 {
+                    true => self.splits.begin(ticket, commands),
+                    false => ticket,
+                };
+                batch.tickets.resize(batch.len(), ticket);
             }
             let sent = &batch.commands[before..];
             let written = sent.iter().map(Command::written_bytes).sum();
@@ -264,11 +278,12 @@ impl CommandStream for Tenants {
     }
 
     fn completed(&mut self, completions: &[Completion]) {
-        for completion in completions.iter().filter(|c| c.ticket != NO_TICKET) {
-            let job = stream::job_of(completion.ticket);
+        for completion in completions {
+            let Some(ticket) = self.splits.complete(completion.ticket) else { continue };
+            let job = stream::job_of(ticket);
             let after = self.tenants.partition_point(|queue| queue.first_job <= job);
             let queue = &mut self.tenants[after - 1];
-            let own = Completion { ticket: completion.ticket - queue.base(), ..*completion };
+            let own = Completion { ticket: ticket - queue.base(), ..*completion };
             queue.tenant.stream.completed(&[own]);
         }
     }

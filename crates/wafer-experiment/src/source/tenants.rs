@@ -167,7 +167,7 @@ impl Source for TenantsSource {
             let description = one.stream.description();
             let jobs = jobs_of(&entry.name, one.jobs, built.jobs.len());
             let count = jobs.len();
-            if by_clock {
+            if target.timed {
                 built.jobs.extend(jobs);
             }
             // The streams are merged, so all of them must name identifiers.
@@ -204,7 +204,8 @@ impl Source for TenantsSource {
         } else {
             Pacing::ClosedLoop(depths)
         };
-        built.stream = Box::new(Tenants::new(tenants, pacing));
+        let tenants = Tenants::new(tenants, pacing);
+        built.stream = Box::new(if target.timed { tenants.with_tickets() } else { tenants });
         Ok(built)
     }
 }
