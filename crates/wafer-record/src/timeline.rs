@@ -27,6 +27,20 @@ pub struct Series {
     pub media_bytes: Vec<u64>,
 }
 
+impl Series {
+    /// Returns the host and media bytes of the last point.
+    pub(crate) fn end(&self) -> (u64, u64) {
+        let last = |values: &[u64]| values.last().copied().unwrap_or(0);
+        (last(&self.host_bytes), last(&self.media_bytes))
+    }
+
+    /// Returns the media bytes beyond those of hosts.
+    pub(crate) fn moved(&self) -> u64 {
+        let (host, media) = self.end();
+        media.saturating_sub(host)
+    }
+}
+
 /// Counters at points in order, since the start.
 ///
 /// A simulated run has points evenly spaced in host bytes: the first is one step after the first write,

@@ -8,7 +8,7 @@
 //! The study names the effects and gives no thresholds. Those here are conventions of this project,
 //! the same for every record.
 
-use super::{Added, AttributionRecord, Cause, CollectedRecord, HandleCost, ratio};
+use super::{Added, AttributionRecord, Cause, CollectedRecord, HandleCost, Timeline, ratio};
 
 /// A Noisy RUH causes relocation of at least this many bytes of other handles per host byte ...
 const NOISY_PER_HOST_BYTE: f64 = 0.25;
@@ -26,16 +26,22 @@ const OWN_SHARE: f64 = 0.90;
 const MATERIAL: f64 = 0.05;
 
 /// Returns the relocated bytes and the cost of each handle.
-pub(super) fn costs(a: &AttributionRecord) -> (u64, Vec<HandleCost>) {
+pub(super) fn costs(a: &AttributionRecord, timeline: &Timeline) -> (u64, Vec<HandleCost>) {
     let count = a.handles.len();
     let column = |j: usize| a.relocated_bytes.iter().map(|row| row[j]).sum::<u64>();
     let row = |i: usize| a.relocated_bytes[i].iter().sum::<u64>();
     let all: u64 = (0..count).map(row).sum();
+    // Whole pages, also where hosts wrote parts of them.
+    let programmed = |h: usize| {
+        let mut series = timeline.handles.iter().filter(|(key, _)| key.to_string() == a.handles[h]);
+        let media = series.next().map_or(0, |(_, series)| series.end().1);
+        media.saturating_sub(a.collected[h].relocated_bytes).max(a.host_bytes[h])
+    };
     let cost = |h: usize| HandleCost {
         handle: a.handles[h].clone(),
         host_bytes: a.host_bytes[h],
         sequential_share: Some(ratio(a.sequential_bytes[h], a.host_bytes[h])),
-        waf: (a.host_bytes[h] > 0).then(|| 1.0 + ratio(column(h), a.host_bytes[h])),
+        waf: (a.host_bytes[h] > 0).then(|| ratio(programmed(h) + column(h), a.host_bytes[h])),
         moved_share: ratio(column(h), all),
         caused_share: Some(ratio(row(h), all)),
         own_cause: Some(ratio(a.relocated_bytes[h][h], column(h))),
@@ -52,8 +58,8 @@ pub(super) fn shared(a: &AttributionRecord) -> Option<&CollectedRecord> {
 }
 
 /// Returns what the attribution shows, the largest first within each kind.
-pub(super) fn causes(host: u64, a: &AttributionRecord) -> Vec<Cause> {
-    let (all, handles) = costs(a);
+pub(super) fn causes(host: u64, a: &AttributionRecord, timeline: &Timeline) -> Vec<Cause> {
+    let (all, handles) = costs(a, timeline);
     let mut causes = noisy(a);
     causes.extend(saved(a, &handles, all, host));
     causes.extend(handles.iter().filter_map(|h| {

@@ -134,7 +134,7 @@ fn streams(record: &Record, attribution: Option<&AttributionRecord>, added: u64)
         let writes = |handles: &[u16]| handles.iter().any(|handle| handle.to_string() == name);
         jobs.filter(|job| writes(&job.handles)).map(|job| job.name.clone()).collect()
     };
-    let (_, mut written) = attribution.map_or_else(|| costs(record), super::attributed::costs);
+    let (_, mut written) = super::costs(record, attribution);
     let shared = HandleKey::Gc.to_string();
     written.retain(|cost| cost.host_bytes > 0 && cost.handle != shared);
     written.sort_by(|a, b| b.moved_share.total_cmp(&a.moved_share));
@@ -172,7 +172,7 @@ fn streams(record: &Record, attribution: Option<&AttributionRecord>, added: u64)
         }
         _ => {}
     }
-    let again = record.timeline.handles.get(&HandleKey::Gc).map_or(0, moved);
+    let again = record.timeline.handles.get(&HandleKey::Gc).map_or(0, Series::moved);
     if ratio(again, added) > AGAIN {
         let handles = record.timeline.handles.len() as u64 - 1;
         causes.push(Cause::RelocatedAgain { share: ratio(again, added), handles });
@@ -196,30 +196,22 @@ fn rising(record: &Record, whole: f64) -> Option<Cause> {
 pub(super) fn costs(record: &Record) -> (u64, Vec<HandleCost>) {
     let handles = &record.timeline.handles;
     let page = record.provenance.geometry.as_ref().map(|g| g.page_bytes);
-    let all: u64 = handles.values().map(moved).sum();
+    let all: u64 = handles.values().map(Series::moved).sum();
     let relocated = match (record.summary.relocated_pages, page) {
         (Some(pages), Some(page)) => pages * page,
         _ => record.added_bytes(),
     };
     let cost = |(key, s): (&HandleKey, &Series)| HandleCost {
         handle: key.to_string(),
-        host_bytes: end(&s.host_bytes),
+        host_bytes: s.end().0,
         sequential_share: None,
-        waf: (end(&s.host_bytes) > 0).then(|| ratio(end(&s.media_bytes), end(&s.host_bytes))),
-        moved_share: ratio(moved(s), all),
+        waf: (s.end().0 > 0).then(|| ratio(s.end().1, s.end().0)),
+        moved_share: ratio(s.moved(), all),
         caused_share: None,
         own_cause: None,
         collected: None,
         empty: None,
-        moved_bytes: moved(s),
+        moved_bytes: s.moved(),
     };
     (relocated, handles.iter().map(cost).collect())
-}
-
-fn end(values: &[u64]) -> u64 {
-    values.last().copied().unwrap_or(0)
-}
-
-fn moved(s: &Series) -> u64 {
-    end(&s.media_bytes).saturating_sub(end(&s.host_bytes))
 }

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::metrics::Part;
 use crate::text::ratio;
-use crate::{AttributionRecord, CollectedRecord, HandleKey, Record};
+use crate::{AttributionRecord, CollectedRecord, HandleKey, Record, Timeline};
 
 /// A finding: a cause with its numbers, and the sentence about it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -283,7 +283,11 @@ impl Finding {
         let attribution = attribution(record);
         let mut causes = counted::causes(record, attribution);
         if let (true, Some(attribution)) = (record.summary.host_bytes > 0, attribution) {
-            causes.extend(attributed::causes(record.summary.host_bytes, attribution));
+            causes.extend(attributed::causes(
+                record.summary.host_bytes,
+                attribution,
+                &record.timeline,
+            ));
         }
         causes.extend(record.time.iter().flat_map(timed::causes));
         causes.into_iter().map(Finding::from).collect()
@@ -340,14 +344,16 @@ pub struct HandleCost {
     pub moved_bytes: u64,
 }
 
+/// Returns the relocated bytes and the cost of each handle.
+fn costs(record: &Record, attribution: Option<&AttributionRecord>) -> (u64, Vec<HandleCost>) {
+    attribution.map_or_else(|| counted::costs(record), |a| attributed::costs(a, &record.timeline))
+}
+
 impl Explanation {
     /// Explains a record.
     pub fn of(record: &Record) -> Self {
         let attribution = attribution(record);
-        let (relocated_bytes, handles) = match attribution {
-            Some(attribution) => attributed::costs(attribution),
-            None => counted::costs(record),
-        };
+        let (relocated_bytes, handles) = costs(record, attribution);
         Explanation {
             name: record.name.clone(),
             waf: record.summary.waf,

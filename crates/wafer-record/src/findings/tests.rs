@@ -23,11 +23,22 @@ fn two(sequential: u64, relocated: [[u64; 2]; 2]) -> AttributionRecord {
 
 fn explain(a: &AttributionRecord) -> Explanation {
     check(a).unwrap();
-    let (relocated_bytes, handles) = costs(a);
-    let findings = causes(2000, a).into_iter().map(Finding::from).collect();
+    let (relocated_bytes, handles) = costs(a, &Timeline::default());
+    let findings = causes(2000, a, &Timeline::default()).into_iter().map(Finding::from).collect();
     let waf = 1.0 + relocated_bytes as f64 / 2000.0;
     let shared = shared(a).cloned();
     Explanation { name: "case".to_owned(), waf, relocated_bytes, handles, shared, findings }
+}
+
+/// 7 bytes were moved out of its reclaim units; the rest of what the media wrote for it were whole pages.
+#[test]
+fn the_waf_of_a_handle_has_the_pages_that_hosts_wrote_in_part() {
+    let a = two(0, [[5, 0], [0, 20]]);
+    let series = Series { host_bytes: vec![400, 1000], media_bytes: vec![900, 3007] };
+    let mut timeline = Timeline::default();
+    timeline.handles.insert(HandleKey::Handle(0), series);
+    let wafs: Vec<_> = costs(&a, &timeline).1.iter().map(|cost| cost.waf).collect();
+    assert_eq!(wafs, [Some(3.005), Some(1.02)]);
 }
 
 #[test]

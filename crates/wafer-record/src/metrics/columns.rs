@@ -244,14 +244,13 @@ fn handles(
     timeline: &Timeline,
     by_owner: Option<BTreeMap<&str, u64>>,
 ) -> BTreeMap<HandleKey, HandleMetrics> {
-    let end = |values: &[u64]| values.last().copied().unwrap_or(0);
     let moved = |key: &HandleKey, s: &Series| match &by_owner {
         Some(moved) => moved.get(key.to_string().as_str()).copied().unwrap_or(0),
-        None => end(&s.media_bytes).saturating_sub(end(&s.host_bytes)),
+        None => s.moved(),
     };
     let all: u64 = timeline.handles.iter().map(|(key, s)| moved(key, s)).sum();
     let metrics = |key: &HandleKey, s: &Series| HandleMetrics {
-        waf: Waf::of(end(&s.host_bytes), end(&s.media_bytes)).ratio().map(rounded),
+        waf: Waf::of(s.end().0, s.end().1).ratio().map(rounded),
         moved_bytes: moved(key, s),
         moved_share: rounded(ratio(moved(key, s), all)),
         ratios: Ratios::of(&s.host_bytes, &s.media_bytes),
