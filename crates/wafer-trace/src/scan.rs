@@ -86,6 +86,10 @@ pub struct Scan {
     pub origin_ns: u64,
     /// From the earliest to the latest request, nanoseconds.
     pub span_ns: u64,
+    /// Requests that come after one of a later time.
+    pub late: u64,
+    /// How much later, at most, nanoseconds.
+    pub most_late_ns: u64,
     /// Volumes in order of first appearance, by the index that requests have.
     pub volumes: Vec<VolumeScan>,
     /// Processes with the bytes that they write, by the index that requests have.
@@ -103,6 +107,9 @@ pub struct Scan {
     /// Messages on the first of them.
     pub messages: Vec<String>,
 }
+
+/// Lateness that is no more than what concurrent submission and clocks of several processors cause: 10 ms.
+const MOST_LATE_NS: u64 = 10_000_000;
 
 /// Returns the sectors that a request touches: first, and one past the last.
 #[inline]
@@ -248,6 +255,20 @@ impl Scan {
         self.volumes.iter().map(VolumeScan::touched_bytes).sum()
     }
 
+    /// Returns a notice if requests come so late that a run with a clock plays them at another time.
+    pub fn out_of_order(&self) -> Option<String> {
+        let seconds = self.most_late_ns as f64 / 1e9;
+        (self.most_late_ns > MOST_LATE_NS).then(|| {
+            format!(
+                "{}: not in order of time: {} of {} requests come after later ones, by up to {seconds:.2} s; a run with a \
+                 clock plays them when they come",
+                self.path.display(),
+                self.late,
+                self.requests()
+            )
+        })
+    }
+
     /// Returns the number of all requests.
     pub fn requests(&self) -> u64 {
         self.writes.requests + self.deallocates.requests + self.reads.requests + self.flushes
@@ -279,6 +300,8 @@ impl Scanning {
             flushes: 0,
             origin_ns: 0,
             span_ns: 0,
+            late: 0,
+            most_late_ns: 0,
             volumes: Vec::new(),
             processes: Vec::new(),
             unknown_process_bytes: 0,
@@ -298,6 +321,8 @@ impl Scanning {
         let time = request.time_ns;
         let (from, to) = times.unwrap_or((time, time));
         *times = Some((from.min(time), to.max(time)));
+        scan.late += u64::from(time < to);
+        scan.most_late_ns = scan.most_late_ns.max(to.saturating_sub(time));
         let index = request.volume as usize;
         if index >= scan.volumes.len() {
             let fresh = || VolumeScan { start: u64::MAX, ..Default::default() };

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use wafer_interface::Op;
-use wafer_trace::{NO_PROCESS, Request, TraceReader, format};
+use wafer_trace::{NO_PROCESS, Request, Scan, TraceOptions, TraceReader, format};
 
 /// Requests, and messages with the folder left out.
 struct Seen {
@@ -243,6 +243,24 @@ fn files_that_are_something_else_are_named() {
         assert!(message.starts_with(expected), "{message}");
         assert_eq!(message.lines().count(), 1);
     }
+}
+
+#[test]
+fn a_trace_that_is_not_in_order_of_time_says_so() {
+    let notice = |milliseconds: [u64; 4]| {
+        let line =
+            |ms: u64| format!("{},h,0,Write,0,4096,1\n", 128_000_000_000_000_000 + ms * 10_000);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t");
+        std::fs::write(&path, milliseconds.map(line).concat()).unwrap();
+        let scan = Scan::of(&path, &TraceOptions::default(), &|_| true).unwrap().unwrap();
+        scan.out_of_order()
+    };
+    assert_eq!(notice([0, 20, 10, 30]), None);
+    let late = notice([0, 2500, 10, 3000]).unwrap();
+    assert!(late.contains(
+        "t: not in order of time: 1 of 4 requests come after later ones, by up to 2.49 s"
+    ));
 }
 
 #[test]

@@ -90,6 +90,8 @@ fn summary(scan: &Scan) -> Value {
         "flushes": scan.flushes,
         "damaged": scan.faults.count,
         "seconds": seconds(scan),
+        "late": scan.late,
+        "most_late_seconds": scan.most_late_ns as f64 / 1e9,
         "touched_bytes": scan.touched_bytes(),
         "volumes": volumes(scan).map(volume).collect::<Value>(),
         "processes": shares(processes(scan)),
@@ -103,6 +105,7 @@ fn info(files: &[PathBuf], set: &[String], json: bool, quiet: bool) -> anyhow::R
     let scans = source.scans()?;
     for scan in scans {
         output::notices(quiet, &scan.messages);
+        output::notices(quiet, scan.out_of_order());
         output::notices(quiet, used_before(&scan.path, scan.earlier_media_bytes));
     }
     if json {

@@ -166,12 +166,16 @@ impl Source for TraceSource {
             })
             .collect();
         let stream = TraceStream::new(&traces, &play)?;
+        let mut notices = stream.notices().to_vec();
+        if target.timed && self.queue_depth().is_none() {
+            notices.extend(scans.iter().filter_map(|scan| scan.out_of_order()));
+        }
         Ok(Built {
             host: Host { queue_depth: self.queue_depth(), think_time_ns: 0 },
             jobs: Vec::new(),
             total_bytes: stream.total_bytes(),
             memory_bytes: stream.memory_bytes(),
-            notices: stream.notices().to_vec(),
+            notices,
             stream: Box::new(stream),
             ignored: Vec::new(),
         })
