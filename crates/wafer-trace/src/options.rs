@@ -61,6 +61,10 @@ impl TraceOptions {
         if to.0 <= from.0 {
             return Err(("to", format!("{to} is not later than `from` ({from})")));
         }
+        if self.namespace.is_some() && self.volumes == Volumes::Namespaces {
+            let reason = "with `volumes = \"namespaces\"` each volume has one of its own";
+            return Err(("namespace", reason.to_owned()));
+        }
         match self.speed {
             Some(speed) if !(1e-6..=1e6).contains(&speed) => {
                 Err(("speed", format!("{speed} is not between 0.000001 and 1000000")))
