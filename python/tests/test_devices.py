@@ -39,6 +39,8 @@ def test_keywords_are_dotted_keys():
 
 
 def test_devices_can_be_written_and_read_again(tmp_path):
+    for power in ({"timing_power": {"idle_w": 4.0}}, {"timing_power_idle_w": 4.0}):
+        assert wafer.Device("pm9a3", **power).config["timing"]["power"]["idle_w"] == 4.0
     device = wafer.Device("warp-pi", gc_policy="fifo")
     path = tmp_path / "mine.toml"
     device.to_toml(path)

@@ -318,6 +318,7 @@ DOTTED: dict[str, str] = {
     "timing_power_channel_pj": "timing.power.channel_pj",
     "timing_power_link_pj": "timing.power.link_pj",
     "endurance_pe_cycles": "endurance.pe_cycles",
+    "timing_power": "timing.power",
 }
 
 #: Tables of a device file.

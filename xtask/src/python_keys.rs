@@ -41,8 +41,9 @@ pub(crate) fn module() -> String {
     }
     text += "\n\n#: Keyword arguments whose dotted key is spelled differently.\n";
     text += "DOTTED: dict[str, str] = {\n";
-    for key in single.iter().filter(|key| key.name.contains('.') && !key.name.ends_with('*')) {
-        text += &format!("    \"{}\": \"{}\",\n", key.name.replace('.', "_"), key.name);
+    let keys = single.iter().map(|key| &key.name).filter(|name| !name.ends_with('*'));
+    for name in keys.chain(&tables).filter(|name| name.contains('.')) {
+        text += &format!("    \"{}\": \"{name}\",\n", name.replace('.', "_"));
     }
     text += "}\n\n#: Tables of a device file.\n";
     let tables: Vec<String> = tables.iter().map(|table| format!("\"{table}\"")).collect();
