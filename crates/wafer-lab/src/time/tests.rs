@@ -1,4 +1,4 @@
-//! Bytes stay the master: a clock changes no counter. And laws that a run as a whole keeps.
+//! Byte counts do not depend on time: a clock changes no counter. And laws that a run as a whole keeps.
 
 use wafer_device::Device;
 use wafer_device::policy::POLICIES;
