@@ -212,7 +212,8 @@ fn reads_of_what_was_never_written_cost_no_media() {
     assert!(empty.read.unwrap().max_us < 7.0);
     let full = time(jobs, &filled());
     assert!(full.dies["host_read"] > 0.1);
-    assert!(full.read.unwrap().min_us > 40.0);
+    // Some find their page in a register.
+    assert!(full.read.unwrap().percentiles_us["50"] > 40.0);
 }
 
 /// What dies are still to do when a short run ends is not part of it.
