@@ -192,6 +192,11 @@ impl Remap {
         }
     }
 
+    /// Returns whether only addresses that the trace writes have a place.
+    pub(super) fn is_compacted(&self) -> bool {
+        self.volumes.iter().any(|map| map.written.is_some())
+    }
+
     /// Calls `emit` with namespace, first block and number of blocks of each piece of `first..end` of a
     /// volume on the device. Returns false when part of it lies beyond the end and was left out.
     #[inline]

@@ -84,6 +84,8 @@ struct Counts {
     flushes: u64,
     /// Requests beyond the end of the namespace, in whole or part.
     outside: u64,
+    /// Requests on pages that the trace never writes, which compaction leaves out.
+    unwritten: u64,
 }
 
 impl TraceStream {
@@ -109,6 +111,12 @@ impl TraceStream {
                     "{path}: the trace writes more addresses than the namespace has; they wrap \
                      around, so that some share a place (map = \"compact\")"
                 )),
+            }
+            if remap.is_compacted() && scan.reads.requests > 0 {
+                notices.push(format!(
+                    "{path}: reads of pages that the trace never writes are left out (map = \"compact\" or \"pages\"); \
+                     the figure trace_unwritten counts them"
+                ));
             }
             notices.extend(damage(scan));
             notices.extend(used_before(&scan.path, scan.earlier_media_bytes));
@@ -339,6 +347,7 @@ impl Tenant {
         // Without a write that reaches the device, another pass would write nothing either.
         self.wrote_in_pass |= op == Op::Write && out.len() > before;
         self.counts.outside += u64::from(!inside);
+        self.counts.unwritten += u64::from(inside && out.len() == before);
     }
 }
 
@@ -380,14 +389,23 @@ impl CommandStream for TraceStream {
             .flat_map(|t| {
                 let tenant =
                     if several { t.trace.scan.path.display().to_string() } else { String::new() };
-                let Counts { writes, deallocates, reads, flushes, outside } = t.counts;
+                let Counts { writes, deallocates, reads, flushes, outside, unwritten } = t.counts;
                 let damaged = t.trace.scan.faults.count;
                 [
-                    ("trace_writes", writes, "write requests played"),
-                    ("trace_deallocates", deallocates, "deallocate requests played"),
-                    ("trace_reads", reads, "read requests played"),
-                    ("trace_flushes", flushes, "flush requests met"),
-                    ("trace_outside", outside, "requests that lay behind the end of the namespace"),
+                    ("trace_writes", writes, "write requests"),
+                    ("trace_deallocates", deallocates, "deallocate requests"),
+                    ("trace_reads", reads, "read requests"),
+                    ("trace_flushes", flushes, "flush requests"),
+                    (
+                        "trace_outside",
+                        outside,
+                        "requests beyond the end of the namespace, left out in whole or part",
+                    ),
+                    (
+                        "trace_unwritten",
+                        unwritten,
+                        "requests on pages that the trace never writes, left out by compaction",
+                    ),
                     ("trace_damaged", damaged, "damaged records in one pass, left out"),
                     ("trace_passes", t.passes + 1, "times that the trace was begun"),
                 ]

@@ -396,6 +396,29 @@ fn placements_can_be_given_for_each_request() {
 }
 
 #[test]
+fn reads_that_compaction_leaves_out_are_counted() {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    for (i, (kind, sector)) in
+        [("W", 0), ("R", 0), ("R", 4096), ("R", 8), ("W", 8192)].iter().enumerate()
+    {
+        writeln!(file, "8,0 0 {i} 0.{i} 1 D {kind} {sector} + 8 [a]").unwrap();
+    }
+    for (map, unwritten) in [("keep", 0), ("compact", 1), ("pages", 2)] {
+        let options: TraceOptions =
+            serde_json::from_value(serde_json::json!({ "map": map })).unwrap();
+        let scan = Scan::of(file.path(), &options, &|_| true).unwrap().unwrap();
+        let t = Trace { scan: Arc::new(scan), options, placements: None };
+        let mut stream = TraceStream::new(&[t], &target(&[8 * MIB], false)).unwrap();
+        assert_eq!(stream.notices().len(), usize::from(unwritten > 0), "{:?}", stream.notices());
+        let mut batch = Batch::default();
+        let _ = stream.next(&mut batch, 9);
+        assert_eq!(batch.len(), 5 - unwritten);
+        let figure = stream.figures().into_iter().find(|figure| figure.name == "trace_unwritten");
+        assert_eq!(figure.unwrap().value, unwritten as f64);
+    }
+}
+
+#[test]
 fn processes_that_write_most_get_handles_of_their_own() {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     for (i, process) in ["a", "b", "b", "c", "c", "c"].iter().enumerate() {
