@@ -89,11 +89,12 @@ impl Media {
     /// Reads `pages` pages from `first` on, of one read unit, from the cells of a reclaim unit, or of the SLC cache.
     fn read_cells(&mut self, now: Time, flight: u32, ru: Option<RuId>, first: u64, pages: u32) {
         let ru_bits = u64::from(ru.map_or(u32::MAX, |ru| ru.0)) << 40;
-        // Pages of all planes that have the same place in them lie on one die.
-        let place = mix((first / u64::from(self.unit)) ^ ru_bits);
         let page = (first / self.read_unit) ^ ru_bits;
+        // Pages of all planes that have the same place in them lie on one die, and the next on the next.
+        let unit = first / u64::from(self.unit);
+        let place = mix(ru_bits).wrapping_add(unit);
         let (die, length) = match ru {
-            Some(ru) => (self.group_die(ru, place), self.read_time(place >> 32)),
+            Some(ru) => (self.group_die(ru, place), self.read_time(mix(unit ^ ru_bits) >> 32)),
             None => ((place % self.dies.len() as u64) as usize, self.times.cache_read),
         };
         self.read_die(now, flight, die, page, length, pages);

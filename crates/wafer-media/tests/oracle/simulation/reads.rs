@@ -95,14 +95,15 @@ impl Drive<'_> {
 
     fn read_unit(&mut self, number: usize, part: (Option<RuId>, u64), unit: u64, pages: u32) {
         let (ru, part) = (part.0, Some(part));
-        let place = mix(unit ^ (u64::from(ru.map_or(u32::MAX, |ru| ru.0)) << 40));
+        let ru_bits = u64::from(ru.map_or(u32::MAX, |ru| ru.0)) << 40;
+        let die = mix(ru_bits).wrapping_add(unit);
         match ru {
             Some(ru) => {
-                let die = self.die_of(ru, place);
-                self.read_cells(number, die, part, self.read_time(place >> 32), pages);
+                let length = self.read_time(mix(unit ^ ru_bits) >> 32);
+                self.read_cells(number, self.die_of(ru, die), part, length, pages);
             }
             None => {
-                let die = (place % self.dies.len() as u64) as usize;
+                let die = (die % self.dies.len() as u64) as usize;
                 let length = ns(self.config.slc_read_us.unwrap());
                 self.read_cells(number, die, part, length, pages);
             }
