@@ -167,6 +167,37 @@ def test_failures_are_kept_with_their_error_and_not_repeated(tmp_path):
         assert len(again.summary()) == 1
 
 
+def test_damaged_files_of_a_sweep_are_named(tmp_path):
+    spec = base(grid={"gc_policy": ["greedy", "no-such-policy"]})
+    wafer.sweep(spec, out=tmp_path)
+    for path in (*(tmp_path / "failures").iterdir(), *(tmp_path / "records").iterdir()):
+        text = path.read_text()
+        for damaged in (text[:40], text.replace('"performance"', '"p"').replace('"message"', '"m"')):
+            path.write_text(damaged)
+            with pytest.raises(wafer.ConfigError, match=rf"{path.name}: .*; remove the file"):
+                wafer.sweep(spec, out=tmp_path)
+        path.write_text(text)
+
+
+def test_a_trace_that_changed_is_noticed(tmp_path):
+    trace = tmp_path / "t.csv"
+    trace.write_text("".join(f"{n * 1000},h,0,Write,{n * 4096},4096,100\n" for n in range(100)))
+    spec = {**base(seeds=2), "workload": {"trace": trace}}
+    wafer.sweep(spec, out=tmp_path / "s")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert wafer.sweep(spec, out=tmp_path / "s").ran == 0
+    os.utime(trace, (time.time() + 60, time.time() + 60))
+    with pytest.warns(UserWarning, match=r"t.csv changed after 2 of 2 points had run"):
+        assert wafer.sweep(spec, out=tmp_path / "s").ran == 0
+
+
+def test_spare_space_is_varied_by_one_key(tmp_path):
+    spec = base(grid={"overprovisioning": [0.5], "reclaim_unit_count": [90]})
+    with pytest.raises(wafer.ConfigError, match="one follows from the other"):
+        wafer.sweep(spec, out=tmp_path)
+
+
 def test_runs_that_end_early_are_told(tmp_path):
     device = {**base()["device"], "capacity": "64MiB", "overprovisioning": 0.5}
     spec = base(grid={"firmware.retire_after": [0, 5]}, device=device, volume="20x")

@@ -155,6 +155,11 @@ impl Experiment {
         recorded::record(py, &self.inner, self.iterator.as_ref(), bytes, most)
     }
 
+    /// Returns the files that a run reads.
+    fn files(&self) -> Vec<String> {
+        self.inner.files().iter().map(|path| path.display().to_string()).collect()
+    }
+
     /// Returns the bytes of memory that a run takes, on any machine.
     fn needed_memory(&self, py: Python<'_>) -> PyResult<u64> {
         py.detach(|| self.inner.needed_memory()).map_err(|e| of_lab(py, &e))

@@ -287,7 +287,8 @@ def sweep(
         one added with :func:`wafer.sweeps.register`.
     out
         Folder for records and catalogue. Default: the name of the sweep, in ``sweeps/``. If it holds
-        records of the same points, the sweep resumes and runs nothing twice.
+        records of the same points, the sweep resumes and runs nothing twice; it warns of files, such as
+        traces, that have changed since.
     workers
         Simultaneous runs, for ``local`` and for a new local cluster. Default: one for each core.
     cluster
@@ -347,6 +348,9 @@ def sweep(
     store.write_catalogue()
     if records == "whole" and store.brief:
         raise ConfigError(f'records: {store.folder} holds brief records; "whole" ones need another folder')
+    for name, count in store.changed_files(os.fspath(spec.folder)).items():
+        note = f"{name} changed after {count} of {len(points)} points had run, and their records are kept"
+        warnings.warn(f"{note}; give another folder to run them again", stacklevel=2)
     left = [point for point in points if not store.is_done(point, retry_failures)]
     bar = Bar(spec.name, unit="runs") if progress else None
     ended = 0

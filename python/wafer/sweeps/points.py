@@ -250,6 +250,9 @@ def _resolve(base: Mapping[str, Any], values: Mapping[str, Any], folder: Path) -
         raise ConfigError(f"device: expected a name or a table, not {device!r:.60}")
     if not isinstance(workload, Mapping):
         raise ConfigError(f"workload: expected a table, not {workload!r:.60}")
+    both = ("device.overprovisioning", "device.reclaim_unit.count")
+    if all(key in values for key in both):
+        raise ConfigError(f"{' and '.join(both)}: one follows from the other; vary one of them")
     made["device"] = {"profile": device} if isinstance(device, str) else dict(device)
     if workload:
         made["workload"] = dict(workload)

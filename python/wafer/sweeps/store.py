@@ -11,12 +11,16 @@ derived from them.
 from __future__ import annotations
 
 import json
+import os
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from wafer._errors import ConfigError
 from wafer.result import Result, write_text
 from wafer.sweeps.points import Point, walk
+from wafer.sweeps.task import files_of
 
 __all__ = ["Store"]
 
@@ -84,11 +88,48 @@ class Store:
         if point.id in self._rows:
             return self._rows[point.id]
         if self.record_path(point).exists():
-            return self._of_record(point, Result.from_json(self.record_path(point)).record)
+            return self._read(
+                point, self.record_path(point), lambda p: Result.from_json(p).record, self._of_record
+            )
         if self.failure_path(point).exists():
-            failure = json.loads(self.failure_path(point).read_text(encoding="utf-8"))
-            return self._of_failure(point, failure)
+            return self._read(point, self.failure_path(point), _json_of, self._of_failure)
         return None
+
+    def _read(
+        self,
+        point: Point,
+        path: Path,
+        read: Callable[[Path], dict[str, Any]],
+        row: Callable[[Point, dict[str, Any]], dict[str, Any]],
+    ) -> dict[str, Any]:
+        """Returns the row of a file, which another program may have damaged."""
+        try:
+            return row(point, read(path))
+        except (KeyError, TypeError, ValueError) as error:
+            what = (
+                error.args[0]
+                if isinstance(error, ConfigError)
+                else f"{path}: {type(error).__name__}: {error}"
+            )
+            raise ConfigError(f"{what}; remove the file to run its point again") from None
+
+    def changed_files(self, folder: str) -> dict[str, int]:
+        """Returns files that changed after points that read them had run, and the number of these points.
+
+        Relative paths of the points start at ``folder``.
+        """
+        changed: Counter[str] = Counter()
+        by_workload: dict[str, list[str]] = {}
+        for point in self.points:
+            if not self.record_path(point).exists():
+                continue
+            rest = {key: value for key, value in point.experiment.items() if key not in ("device", "seed")}
+            workload = json.dumps(rest, sort_keys=True)
+            if workload not in by_workload:
+                by_workload[workload] = files_of(point.experiment, folder)
+            made = self.record_path(point).stat().st_mtime_ns
+            changed.update(name for name in by_workload[workload] if _modified(name) > made)
+        return dict(changed)
 
     def _of_record(self, point: Point, record: dict[str, Any]) -> dict[str, Any]:
         # Readers of brief records compute the findings.
@@ -126,6 +167,19 @@ class Store:
         with open(self.folder / "catalogue.ndjson", "a", encoding="utf-8") as file:
             file.write(_line(row))
         return row
+
+
+def _json_of(path: Path) -> dict[str, Any]:
+    failure: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return failure
+
+
+def _modified(name: str) -> int:
+    """Returns when a file was last changed; 0 if there is none."""
+    try:
+        return os.stat(name).st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _line(row: dict[str, Any]) -> str:

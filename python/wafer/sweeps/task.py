@@ -9,7 +9,7 @@ from wafer._errors import Cancelled, WaferError
 from wafer._wafer import Cancel
 from wafer.running import Experiment, experiment, run
 
-__all__ = ["Outcome", "complete", "prepare", "run_point"]
+__all__ = ["Outcome", "complete", "files_of", "prepare", "run_point"]
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,14 @@ def prepare(point: dict[str, Any], folder: str) -> tuple[Experiment, int] | Outc
         return made, made._inner.needed_memory()
     except (WaferError, OSError, ValueError, TypeError) as error:
         return Outcome(None, type(error).__name__, str(error))
+
+
+def files_of(point: dict[str, Any], folder: str) -> list[str]:
+    """Returns the files that a point reads; none if it cannot run."""
+    try:
+        return experiment(point, folder=folder)._inner.files()
+    except (WaferError, OSError, ValueError, TypeError):
+        return []
 
 
 def complete(made: Experiment, numbers: int | None, cancel: Cancel | None = None) -> Outcome:
