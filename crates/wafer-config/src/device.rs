@@ -23,7 +23,7 @@ use crate::suggest::did_you_mean;
 pub(crate) struct About {
     /// One line about the device.
     description: Option<String>,
-    /// Most bytes per second that the media of the real drive takes; only to compare times.
+    /// Maximum media write rate of the real drive, in bytes per second; used only to compare times.
     write_rate: Option<Bytes>,
 }
 
@@ -34,7 +34,7 @@ pub struct ResolvedDevice {
     pub name: String,
     /// One line about the device, from its file.
     pub description: Option<String>,
-    /// Most bytes per second that the media of the real drive takes; only to compare times.
+    /// Maximum media write rate of the real drive, in bytes per second; used only to compare times.
     pub write_rate: Option<Bytes>,
     /// The configuration with every key resolved.
     pub config: DeviceConfig,

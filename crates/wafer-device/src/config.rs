@@ -39,8 +39,8 @@ pub struct DeviceConfig {
     /// Isolation type of a single handle, by its number: `handle_isolation.2 = "persistently"`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub handle_isolation: BTreeMap<String, Isolation>,
-    /// Enables Flexible Data Placement. If false, the device is conventional: it has one handle, which all placement
-    /// identifiers mean, and one more for each of its `streams`.
+    /// Enables Flexible Data Placement. If false, the device is conventional: it has one handle, to which all placement
+    /// identifiers map, and one more for each of its `streams`.
     #[serde(default = "default_true")]
     pub fdp: bool,
     /// With `fdp = false`: number of streams that can be open at a time, 0 to 127. Stream *n* is handle *n* of every
@@ -50,31 +50,31 @@ pub struct DeviceConfig {
     /// Garbage collection.
     #[serde(default)]
     pub gc: GcConfig,
-    /// What the drive does beside garbage collection.
+    /// What the drive does in addition to garbage collection.
     #[serde(default, skip_serializing_if = "is_default")]
     pub firmware: FirmwareConfig,
     /// Namespaces in order of NSID, from 1. Default: one namespace of the whole capacity with a
     /// placement handle for each reclaim unit handle.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub namespaces: Vec<NamespaceConfig>,
-    /// Service times. They only divide the device among jobs in a closed loop.
+    /// Service times. They only determine how jobs share the device in a closed loop.
     #[serde(default)]
     pub service: ServiceConfig,
     /// Times of media, controller and link, for runs with a clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timing: Option<TimingConfig>,
-    /// How long the media last.
+    /// Endurance of the media.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub endurance: Option<EnduranceConfig>,
 }
 
-/// Returns whether a value is what a configuration without its key has.
+/// Returns whether a value is the default.
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
 impl DeviceConfig {
-    /// Returns the configuration without what changes no byte: its times and its endurance.
+    /// Returns the configuration without the tables that change no byte: times and endurance.
     pub fn of_bytes(&self) -> DeviceConfig {
         DeviceConfig { timing: None, endurance: None, ..self.clone() }
     }
@@ -97,9 +97,9 @@ pub struct ReclaimUnitConfig {
 pub struct NamespaceConfig {
     /// Capacity of the namespace, rounded down to whole pages.
     pub size: Bytes,
-    /// Reclaim unit handles behind placement handles 0, 1, ... of this namespace. An empty list means
-    /// handle 0 alone. With several reclaim groups, workloads number placement identifiers as Reclaim Unit
-    /// Handle Status lists them: placement handle 0 in every group, then 1 in every group, ...
+    /// Reclaim unit handles of placement handles 0, 1, ... of this namespace. An empty list means handle 0 alone. With
+    /// several reclaim groups, workloads number placement identifiers as Reclaim Unit Handle Status lists them:
+    /// placement handle 0 in every group, then 1 in every group, ...
     #[serde(default)]
     pub handles: Vec<u16>,
 }

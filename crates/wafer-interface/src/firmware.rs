@@ -1,69 +1,69 @@
-//! What a drive does beside garbage collection: caches, parity, and the care of its media.
+//! What a drive does in addition to garbage collection: caches, parity and media maintenance.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::bytes::Bytes;
 
-/// Most device writes that a key may name.
+/// Maximum device writes in a key.
 const MOST_WRITES: f64 = 1e6;
-/// Most erases or reads that a key may name.
+/// Maximum erases or reads in a key.
 const MOST_COUNT: u32 = 1 << 30;
-/// Most data pages for each page of parity.
+/// Maximum data pages per page of parity.
 const MOST_PARITY: u32 = 1024;
-/// Most entries of a translation page.
+/// Maximum entries of a translation page.
 const MOST_ENTRIES: u32 = 1 << 20;
 /// Bytes of an entry of the map.
 const ENTRY_BYTES: u64 = 4;
 
-/// Functions of firmware that write to the media beside hosts and garbage collection, or spare them writes. All are
-/// off by default, because few drives publish what they do.
+/// Firmware functions that write to the media in addition to hosts and garbage collection, or save writes. All are off
+/// by default, because few drives publish what they do.
 ///
 /// *Device writes* are multiples of the logical capacity, counted in host pages that reach the flash.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FirmwareConfig {
-    /// Memory in which written pages wait, at most the logical capacity; 0: none. A page that is written again while it waits,
-    /// in whole or in part, is programmed once. When it is full, the page that has waited longest is programmed.
-    /// Flush does not empty it: the buffer survives a loss of power.
+    /// Memory that buffers written pages, at most the logical capacity; 0: none. A page that is rewritten while it
+    /// waits, in whole or in part, is programmed once. When the buffer is full, the page that has waited longest is
+    /// programmed. Flush does not empty it: the buffer survives a power loss.
     #[serde(skip_serializing_if = "is_default")]
     pub write_buffer: Bytes,
-    /// Single-level-cell (SLC) region beside the reclaim units that takes all host writes first, at most the logical
-    /// capacity; 0: none. When it is full, its oldest page is folded: written to the reclaim unit of its handle, unless it was
-    /// overwritten meanwhile. The SLC programs count as media bytes.
+    /// Single-level-cell (SLC) region outside the reclaim units that takes all host writes first, at most the logical
+    /// capacity; 0: none. When it is full, its oldest page is folded: written to the reclaim unit of its handle, unless
+    /// it was overwritten in the meantime. The SLC programs count as media bytes.
     #[serde(skip_serializing_if = "is_default")]
     pub slc_cache: Bytes,
-    /// Pages of data for each page of parity within a reclaim unit (RAIN n+1), 1 to 1024; 0: no parity. Parity takes space
-    /// beside the reclaim units' size, and is written when a stripe or its reclaim unit is closed.
+    /// Data pages per parity page within a reclaim unit (RAIN n+1), 1 to 1024; 0: no parity. Parity takes space outside
+    /// the reclaim units and is written when a stripe or its reclaim unit is closed.
     #[serde(skip_serializing_if = "is_default")]
     pub parity: u32,
-    /// Static wear levelling: the largest difference between the erases of any reclaim unit and those of the least
-    /// erased closed one, 1 to 2^30; 0: off. Beyond it the data of the latter is moved.
+    /// Static wear levelling: maximum difference between the erases of any reclaim unit and those of the least erased
+    /// closed one, 1 to 2^30; 0: off. Beyond it, the data of the latter is moved.
     #[serde(skip_serializing_if = "is_default")]
     pub wear_difference: u32,
     /// Refresh: device writes after which the data of a closed reclaim unit is moved, above 0, at most 1000000; 0: never.
     #[serde(skip_serializing_if = "is_default")]
     pub refresh_after: f64,
-    /// Read disturb: pages read from a reclaim unit since its erase after which its data is moved, 1 to 2^30; 0: any
-    /// number.
+    /// Read disturb: pages read from a reclaim unit since its erase after which its data is moved, 1 to 2^30; 0: no
+    /// limit.
     #[serde(skip_serializing_if = "is_default")]
     pub reads_before_move: u32,
-    /// Reclaim unit time limit: device writes after which an open reclaim unit is closed although it is not full, above 0,
-    /// at most 1000000; 0: never. The drive counts no seconds, so this stands in for ERUTL.
+    /// Reclaim unit time limit: device writes after which an open reclaim unit is closed even if it is not full, above
+    /// 0, at most 1000000; 0: never. The drive does not count seconds, so this stands in for ERUTL.
     #[serde(skip_serializing_if = "is_default")]
     pub open_limit: f64,
-    /// Retirement: erases after which a reclaim unit is used no more, 1 to 2^30; 0: never. Reclaim units differ: each has its
-    /// own limit within a tenth of this, by its number. If no more can be spared, the
-    /// drive is read-only.
+    /// Retirement: erases after which a reclaim unit is retired, 1 to 2^30; 0: never. Reclaim units differ: each has
+    /// its own limit within a tenth of this, derived from its number. Once no further unit can be spared, the drive is
+    /// read-only.
     #[serde(skip_serializing_if = "is_default")]
     pub retire_after: u32,
-    /// Memory for the map, at most what all of it takes; 0: enough for all of it, and protected against a loss of power. With less, the map is
-    /// in translation pages of one page of flash each (DFTL). Those used last are in memory. One that leaves after a change is
-    /// programmed to flash beside the reclaim units, which counts as media bytes.
+    /// Memory for the map, up to the size of the map; 0: the whole map, protected against power loss. With less, the
+    /// map is in translation pages of one flash page each (DFTL). The most recently used pages are in memory; a
+    /// modified page is programmed when evicted, outside the reclaim units, and counts as media bytes.
     #[serde(skip_serializing_if = "is_default")]
     pub mapping_cache: Bytes,
-    /// Entries of a translation page, 1 to 2^20; 0: those of 4 bytes that a page holds. A compressed map has more, one with larger entries
-    /// fewer.
+    /// Entries per translation page, 1 to 2^20; 0: as many 4-byte entries as a page holds. A compressed map has more,
+    /// one with larger entries fewer.
     #[serde(skip_serializing_if = "is_default")]
     pub mapping_entries: u32,
 }
@@ -104,7 +104,7 @@ impl FirmwareConfig {
         Ok(())
     }
 
-    /// Returns the entries of a translation page of a drive with pages of this size.
+    /// Returns the entries per translation page of a drive with pages of this size.
     pub fn entries(&self, page_bytes: u64) -> u64 {
         if self.mapping_entries > 0 {
             self.mapping_entries.into()
@@ -118,7 +118,7 @@ impl FirmwareConfig {
         self.reads_before_move > 0 || self.mapping_cache.0 > 0
     }
 
-    /// Returns whether reclaim units are closed, moved or retired beside garbage collection.
+    /// Returns whether reclaim units are closed, moved or retired in addition to garbage collection.
     pub fn maintains(&self) -> bool {
         let FirmwareConfig { wear_difference, reads_before_move, retire_after, .. } = *self;
         let counted = wear_difference > 0 || reads_before_move > 0 || retire_after > 0;

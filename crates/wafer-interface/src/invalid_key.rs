@@ -1,4 +1,4 @@
-//! Why a value of a configuration is refused.
+//! Why a configuration value is refused.
 
 /// A value that cannot work, with the key to change.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

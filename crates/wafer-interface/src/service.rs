@@ -8,8 +8,8 @@ use crate::bytes::Bytes;
 /// A command of `b` bytes of a job with `q` commands outstanding takes
 /// `max(submit, (latency + b / bandwidth) / q)`.
 ///
-/// A model assumption, not a specification: the defaults give the shares 0.58 : 0.21 : 0.21 that
-/// WARP's three-stream runs show for 128 KiB at QD 1 beside two 4 KiB streams at QD 32.
+/// A model assumption, not a specification: the defaults give the shares 0.58 : 0.21 : 0.21 that WARP's three-stream
+/// runs show for 128 KiB at QD 1 next to two 4 KiB streams at QD 32.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ServiceConfig {

@@ -1,4 +1,4 @@
-//! How fast a drive is: media, controller, link, write buffer and pacing of garbage collection.
+//! Times of a drive: media, controller, link, write buffer and pacing of garbage collection.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,25 +13,25 @@ use crate::bytes::Bytes;
 pub struct TimingConfig {
     /// Number of NAND dies. A reclaim unit is striped over all of them, or over those of its reclaim group.
     pub dies: u32,
-    /// Planes that a die programs and erases together. It also reads them together, or with `independent_planes` each
-    /// by itself.
+    /// Planes that a die programs and erases together. It also reads them together, or independently with
+    /// `independent_planes`.
     #[serde(default = "two")]
     pub planes: u32,
     /// Whether the planes of a die read different pages for hosts at the same time, as much 3D flash does (asynchronous
-    /// independent plane read, AIPR). A read takes the first free plane. Default: they do not.
+    /// independent plane read, AIPR). A read takes the first free plane. Default: false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub independent_planes: bool,
-    /// Page of one plane.
+    /// Page size of one plane.
     #[serde(default = "plane_page")]
     pub plane_page: Bytes,
-    /// Bits of a cell: pages of every plane that one program writes, 3 for TLC.
+    /// Bits per cell: the number of pages that one program writes to every plane, 3 for TLC.
     #[serde(default = "three")]
     pub cell_bits: u32,
-    /// Time to read a page from the cells (tR), by page type; one number is the time of every type.
+    /// Time to read a page from the cells (tR), by page type; a single number applies to every type.
     pub read_us: OneOrMany,
     /// Time of a one-shot program of all planes.
     pub program_us: f64,
-    /// Time to program one page of every plane in the SLC cache (`firmware.slc_cache`), one bit a cell.
+    /// Time to program one page of every plane in the SLC cache (`firmware.slc_cache`), one bit per cell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slc_program_us: Option<f64>,
     /// Time to read a page of the SLC cache from the cells.
@@ -43,19 +43,19 @@ pub struct TimingConfig {
     /// Size of a block over all planes: what one erase frees.
     #[serde(default = "block")]
     pub block: Bytes,
-    /// Time after which a program gives way to a waiting read. 0: it never does.
+    /// Time after which a program yields to a waiting read. 0: never.
     #[serde(default)]
     pub slice_us: f64,
-    /// Time after which an erase gives way to a waiting read. 0: it never does.
+    /// Time after which an erase yields to a waiting read. 0: never.
     #[serde(default)]
     pub erase_slice_us: f64,
-    /// Share of the points between slices at which a program or erase does not give way.
+    /// Share of slice boundaries at which a program or erase does not yield.
     #[serde(default)]
     pub missed_slices: f64,
-    /// Time that a program or erase loses when it gives way.
+    /// Time that a program or erase loses when it yields.
     #[serde(default)]
     pub resume_us: f64,
-    /// Number of channels; dies are spread over them evenly.
+    /// Number of channels; dies are distributed evenly over them.
     #[serde(default = "eight")]
     pub channels: u32,
     /// Rate of one channel.
@@ -65,45 +65,45 @@ pub struct TimingConfig {
     pub link_read: Bytes,
     /// Rate of the link from the host to the drive.
     pub link_write: Bytes,
-    /// Time of a read in controller and driver, without waiting, media and transfers.
+    /// Time of a read in controller and driver, excluding waiting, media and transfers.
     pub read_overhead_us: f64,
-    /// Time of a write in controller and driver, without waiting and transfers.
+    /// Time of a write in controller and driver, excluding waiting and transfers.
     pub write_overhead_us: f64,
-    /// Most read commands per second that the controller takes.
+    /// Maximum read commands per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_iops: Option<f64>,
-    /// Most write commands per second that the controller takes.
+    /// Maximum write commands per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_iops: Option<f64>,
-    /// Most commands that the controller works on at a time. Further ones wait in the submission queues, in the order
-    /// in which hosts submitted them, so that reads wait behind writes that a full buffer or garbage collection holds
-    /// back. Default: no limit.
+    /// Maximum number of commands that the controller processes at once. The others wait in the submission queues, in
+    /// the order in which hosts submitted them, so reads wait behind writes that a full buffer or garbage collection
+    /// holds up. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command_slots: Option<u32>,
-    /// Size of the write buffer: a write completes when it is in it.
+    /// Size of the write buffer. A write completes when its data is in the buffer.
     pub write_buffer: Bytes,
-    /// Whether the buffer survives a loss of power, so that flush and FUA cost nothing.
+    /// Whether the buffer survives a power loss, so that flush and FUA cost nothing.
     #[serde(default = "yes")]
     pub buffer_protected: bool,
     /// How garbage collection is spread over time.
     #[serde(default)]
     pub gc_pacing: GcPacing,
-    /// Bytes that garbage collection moves at a time, with `gc_pacing = "burst"`.
+    /// With `gc_pacing = "burst"`: bytes that garbage collection moves at a time.
     #[serde(default = "burst")]
     pub gc_burst: Bytes,
-    /// Whether relocated data takes room in the write buffer until it is programmed, so that hosts wait for a burst
-    /// that is larger than the room left.
+    /// Whether relocated data occupies the write buffer until it is programmed, so that hosts wait during a burst
+    /// larger than the space left.
     #[serde(default)]
     pub gc_buffered: bool,
-    /// Bytes that hosts may write ahead of garbage collection while it has work: beyond them each write waits until
-    /// the dies have had the time for it and for its share of relocation. Default: only the write buffer limits.
+    /// Bytes that hosts may write ahead of garbage collection while it has work. Beyond that, each write waits until
+    /// the dies have had time for it and its share of relocation. Default: only the write buffer limits hosts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gc_credit: Option<Bytes>,
-    /// Share of the rate at which dies keep up with hosts and relocation, from which on `gc_credit` holds. Below it
+    /// Share of the rate at which dies keep up with hosts and relocation, from which `gc_credit` applies. Below it,
     /// garbage collection is ahead.
     #[serde(default)]
     pub gc_knee: f64,
-    /// Most bytes per second that the host may write while garbage collection moves a page for at least every 50 that
+    /// Maximum host write rate, in bytes per second, while garbage collection moves at least one page for every 50 that
     /// hosts write.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gc_host_rate: Option<Bytes>,
@@ -139,27 +139,26 @@ impl OneOrMany {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum GcPacing {
-    /// Evenly between the host's writes: so many relocated pages for each page written that what one
-    /// collection moves is done when the space that it freed is used up.
+    /// Evenly between the host's writes, paced so that one collection finishes as the space it freed is used up.
     #[default]
     Smooth,
     /// As "smooth", but `gc_burst` bytes at a time.
     Burst,
 }
 
-/// Power and energy of a drive. No published measurement tells GC's part of it: an assumption.
+/// Power and energy of a drive. An assumption: no published measurement isolates GC's share.
 ///
 /// The defaults are 3.3 V x 25 mA per busy die.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PowerConfig {
-    /// Power without any work, watts.
+    /// Idle power, watts.
     pub idle_w: f64,
-    /// Power of a die that reads, programs or erases, watts.
+    /// Power of a die while it reads, programs or erases, watts.
     pub die_w: f64,
-    /// Energy of a byte on a channel, picojoules.
+    /// Energy per byte on a channel, picojoules.
     pub channel_pj: f64,
-    /// Energy of a byte on the link, picojoules.
+    /// Energy per byte on the link, picojoules.
     pub link_pj: f64,
 }
 
@@ -203,12 +202,12 @@ impl TimingConfig {
         u64::from(self.planes) * self.plane_page.0 * u64::from(self.cell_bits)
     }
 
-    /// Returns how many pages a die reads for hosts at a time.
+    /// Returns the number of pages that a die reads for hosts at once.
     pub fn reading_planes(&self) -> u32 {
         if self.independent_planes { self.planes } else { 1 }
     }
 
-    /// Returns the bytes that one such read brings at most.
+    /// Returns the maximum bytes of one such read.
     pub fn read_bytes(&self) -> u64 {
         u64::from(self.planes / self.reading_planes()) * self.plane_page.0
     }
@@ -218,7 +217,7 @@ impl TimingConfig {
         self.program_bytes() as f64 * f64::from(self.dies) / (self.program_us / 1e6)
     }
 
-    /// Checks that no key is beyond what a drive can have, so that sums of times and bytes stay in range.
+    /// Checks that no key exceeds what a drive can have, so that sums of times and bytes stay in range.
     ///
     /// # Errors
     /// The key at fault below `timing`, and its limit.
@@ -259,7 +258,7 @@ impl TimingConfig {
         Ok(())
     }
 
-    /// Checks every key for a device with pages of `page_bytes` bytes in so many reclaim groups.
+    /// Checks every key for a device with pages of `page_bytes` bytes in `groups` reclaim groups.
     ///
     /// # Errors
     /// The key at fault below `timing`, and what it must be.

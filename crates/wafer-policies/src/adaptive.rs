@@ -9,6 +9,6 @@ pub const NAME: &str = "adaptive";
 
 pub(crate) const INFO: PolicyInfo = PolicyInfo {
     name: NAME,
-    summary: "wafer's: gittins, or what miniature simulations of the traffic find better",
+    summary: "wafer's: gittins, or whatever miniature simulations of the traffic find better",
     ..gittins::INFO
 };

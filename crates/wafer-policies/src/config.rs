@@ -25,29 +25,29 @@ pub struct GcConfig {
     /// Forced GC runs while free reclaim units are at most this share of all, rounded down, and
     /// always while fewer than two are free. The default is that of WARP's emulator.
     pub forced_free: f64,
-    /// With `fdp = false`: whether relocated data goes to an open reclaim unit of its own (true)
-    /// or into the one that the host writes (false).
+    /// With `fdp = false`: whether relocated data goes to a separate open reclaim unit (true) or to the one that the
+    /// host writes (false).
     pub separate: bool,
-    /// Open reclaim unit that takes relocated data. Default: the policy's choice, which is
-    /// "isolation" for all but `gittins`; `adaptive` changes it.
+    /// Open reclaim unit that receives relocated data. Default: the policy's choice, which is "isolation" except for
+    /// `gittins` and `midas`, which choose "generation", and `adaptive`, which changes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub destination: Option<Destination>,
-    /// With `gc.destination = "generation"`: number of generations of relocated data that get reclaim
-    /// units of their own, 1 to 8. Data moved more often joins the last generation.
+    /// With `gc.destination = "generation"`: number of generations of relocated data that get separate reclaim units, 1
+    /// to 8. Data moved more often joins the last generation.
     pub generations: u8,
-    /// Separation of data by lifetime within each handle, without hints from the host, for written
-    /// and relocated data alike. It excludes `gc.destination`. Default: none, except for `gittins`, which
-    /// chooses "deathtime" if there is no `gc.destination` and enough space, and `adaptive`, which changes it.
+    /// Separation of data by lifetime within each handle, without hints from the host, for written and relocated data
+    /// alike. Excludes `gc.destination`. Default: none, except that without `gc.destination` and with enough space
+    /// `gittins` chooses "deathtime" and `midas` "midas"; `adaptive` changes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub separation: Option<Separation>,
     /// Which of a victim's pages fill the open reclaim unit if not all of them fit.
     pub order: RelocationOrder,
 }
 
-/// The open reclaim unit that takes relocated data.
+/// The open reclaim unit that receives relocated data.
 ///
-/// The specification requires that data of a persistently isolated handle never shares a reclaim unit
-/// with that of another handle. The rest is the firmware's choice.
+/// The specification requires that data of a persistently isolated handle never shares a reclaim unit with that of
+/// another handle. Everything else is up to the firmware.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Destination {
@@ -60,13 +60,13 @@ pub enum Destination {
     Shared,
     /// One for each handle, regardless of its isolation.
     Handle,
-    /// One for each handle and number of times the data was moved, up to `gc.generations`. If the policy
-    /// chooses this: fewer, so that each has at least five spare reclaim units.
+    /// One for each handle and number of times the data was moved, up to `gc.generations`. If the policy chooses this:
+    /// fewer if needed, so that each has at least five spare reclaim units.
     Generation,
-    /// As "isolation", but by the handle whose command finds too few free units, instead of the victim's.
-    /// That handle is drawn in proportion to recent commands, leaving out the handle that took the last
-    /// unit; background GC uses handle 0. Data of persistently isolated handles mixes, which violates the
-    /// specification. WARP's emulator does this (docs/studies/validation.md).
+    /// As "isolation", but by the handle whose command finds too few free units instead of the victim's. That handle is
+    /// drawn in proportion to recent commands, excluding the handle that took the last unit; background GC uses handle
+    /// 0. This mixes data of persistently isolated handles, which violates the specification. WARP's emulator does this
+    /// (docs/studies/validation.md).
     Writer,
 }
 
@@ -80,9 +80,9 @@ pub enum Destination {
 pub enum RelocationOrder {
     /// In the order in which they were written: runs of pages stay together.
     Written,
-    /// Every run is spread over both reclaim units, in proportion to their free space: as in a device
-    /// that moves its victim die by die, with consecutive pages on different dies. FEMU, the basis of
-    /// WARP's emulator, does this, and its measured curves tell the two orders apart (docs/studies/validation.md).
+    /// Every run is spread over both reclaim units, in proportion to their free space: as in a device that moves its
+    /// victim die by die, with consecutive pages on different dies. FEMU, the basis of WARP's emulator, does this, and
+    /// its measured curves distinguish the two orders (docs/studies/validation.md).
     #[default]
     Spread,
 }

@@ -8,7 +8,7 @@ use super::interface::{PolicyInfo, RuView};
 
 pub(super) const INFO: PolicyInfo = PolicyInfo::by_isolation(
     "cost-age-time",
-    "least u / (1 - u) * erases / age, u = valid share",
+    "smallest u / (1 - u) * erases / age, u = valid share",
     |_| Ok(Box::new(|rus: &mut RuView<'_>| rus.least_by(cost_age_time))),
 );
 

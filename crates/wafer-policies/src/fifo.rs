@@ -6,7 +6,7 @@
 use super::interface::{PolicyInfo, RuView};
 
 pub(super) const INFO: PolicyInfo =
-    PolicyInfo::by_isolation("fifo", "closed first, whatever it holds", |_| {
+    PolicyInfo::by_isolation("fifo", "first closed, whatever it holds", |_| {
         Ok(Box::new(|rus: &mut RuView<'_>| {
             rus.candidates().map(|(ru, _)| ru).min_by_key(|ru| rus.closed_order(*ru))
         }))

@@ -28,7 +28,7 @@ use wafer_separation::Separation;
 
 pub(super) const INFO: PolicyInfo = PolicyInfo {
     name: "gittins",
-    summary: "wafer's: least relocations saved by waiting, later ones counted, per space held",
+    summary: "wafer's: fewest relocations saved by waiting, including later ones, per space held",
     destination: Destination::Generation,
     separation: Some(Separation::DeathTime),
     make: |_| Ok(Box::new(ByIndex::<Costs>::default())),

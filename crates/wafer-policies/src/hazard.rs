@@ -12,7 +12,7 @@ use super::survival::{ByIndex, Index, Known, Track};
 
 pub(super) const INFO: PolicyInfo = PolicyInfo::by_isolation(
     "hazard",
-    "least h * V / (P - V), h = measured rate of invalidation by age and handle",
+    "smallest h * V / (P - V), h = measured rate of invalidation by age and handle",
     |_| Ok(Box::new(ByIndex::<Rate>::default())),
 );
 

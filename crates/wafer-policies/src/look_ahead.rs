@@ -13,7 +13,7 @@ use super::survival::{ByIndex, Index, Known, Track};
 
 pub(super) const INFO: PolicyInfo = PolicyInfo::by_isolation(
     "look-ahead",
-    "least relocations saved per dead space held, over any time of waiting",
+    "fewest relocations saved per dead space held, over any waiting time",
     |_| Ok(Box::new(ByIndex::<Gain>::default())),
 );
 

@@ -29,7 +29,7 @@ use crate::config::{Destination, GcConfig};
 
 pub(super) const INFO: PolicyInfo = PolicyInfo {
     name: "midas",
-    summary: "oldest of groups in a chain, sized by a model of lifetimes; greedy in the last (MiDAS)",
+    summary: "oldest in a chain of groups sized by a model of lifetimes; greedy in the last (MiDAS)",
     destination: Destination::Generation,
     separation: Some(Separation::Midas),
     make: |config| Ok(Box::new(Midas::new(config))),

@@ -11,19 +11,19 @@ use wafer_interface::{Owner, RuId};
 
 pub(super) const FIXED: PolicyInfo = PolicyInfo::by_isolation(
     "quota-fixed",
-    "spare space in equal shares for handles, greedy within",
+    "equal shares of spare space for handles, greedy within",
     |_| Ok(Quota::by(Stream::spare)),
 );
 
 pub(super) const PROPORTIONAL: PolicyInfo = PolicyInfo::by_isolation(
     "quota-proportional",
-    "spare space in proportion to valid pages of handles, greedy within",
+    "spare space in proportion to each handle's valid pages, greedy within",
     |_| Ok(Quota::by(|stream, pages| stream.spare(pages) / (stream.valid as f64).max(1.0))),
 );
 
 pub(super) const SQRT: PolicyInfo = PolicyInfo::by_isolation(
     "quota-sqrt",
-    "spare space as sqrt(writes * valid pages) of handles, greedy within",
+    "spare space in proportion to each handle's sqrt(writes * valid pages), greedy within",
     |_| {
         Ok(Quota::by(|stream, pages| {
             let need = stream.writes.max(1e-3) * stream.valid as f64;
@@ -34,7 +34,7 @@ pub(super) const SQRT: PolicyInfo = PolicyInfo::by_isolation(
 
 pub(super) const MARGINAL: PolicyInfo = PolicyInfo::by_isolation(
     "quota-marginal",
-    "from the handle to which spare space is worth least now, greedy within",
+    "the handle that currently gains least from spare space, greedy within",
     |_| Ok(Quota::by(|stream, pages| -stream.benefit(pages))),
 );
 

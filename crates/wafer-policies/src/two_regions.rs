@@ -18,7 +18,7 @@ const DEPTH: usize = 7;
 
 pub(super) const INFO: PolicyInfo = PolicyInfo::by_isolation(
     "2r",
-    "oldest of those at most half valid, then a little more (2R)",
+    "oldest that is less than half valid, then with a rising limit (2R)",
     |_| {
         let mut memory = Vec::new();
         Ok(Box::new(move |rus: &mut RuView<'_>| first_empty_enough(rus, &mut memory)))

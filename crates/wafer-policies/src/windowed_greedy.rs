@@ -11,7 +11,7 @@ use wafer_interface::InvalidKey;
 
 pub(super) const INFO: PolicyInfo = PolicyInfo::by_isolation(
     "windowed-greedy",
-    "fewest valid pages among the gc.window share closed first",
+    "fewest valid pages among the oldest gc.window share",
     |config| {
         let share = config.window;
         InvalidKey::unless(share > 0.0 && share <= 1.0, "gc.window", || {

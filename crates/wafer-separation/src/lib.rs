@@ -33,7 +33,7 @@ pub use separator::{Separator, Sizes, Victim};
 /// Makes the configuration's enumeration, the rule in force, and the static dispatch between them.
 macro_rules! separations {
     ($($(#[$doc:meta])* $name:ident => $rule:ty,)*) => {
-        /// How a drive separates data of different lifespan by itself, within the data of each handle.
+        /// How a drive separates data of different lifespans within each handle, without hints.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
         #[serde(rename_all = "lowercase")]
         pub enum Separation {
@@ -134,31 +134,31 @@ macro_rules! separations {
 }
 
 separations! {
-    /// Written pages in two classes, by whether their last content lived longer than reclaim units of the
-    /// short-lived class do; relocated ones in four, by age (SepBIT, FAST '22; lifespans and ages
-    /// count from the opening of reclaim units; pages have none of their own).
+    /// Written pages in two classes, by whether their last content lived longer than reclaim units of the short-lived
+    /// class do; relocated pages in four, by age (SepBIT, FAST '22; lifespans and ages count from the opening of
+    /// reclaim units; pages have none of their own).
     Sepbit => sepbit::SepBit,
-    /// Written pages in the two classes of `sepbit`, relocated ones in four by how often they were moved
-    /// (after MiDAS, FAST '24, whose sizing of groups is `gc.policy = "midas"`).
+    /// Written pages in the two classes of `sepbit`, relocated pages in four by how often they were moved (after MiDAS,
+    /// FAST '24, whose sizing of groups is `gc.policy = "midas"`).
     Midas => midas::Midas,
-    /// Written pages in four classes a factor of four apart, by how long their last content lived;
-    /// relocated ones stay in their class (after multi-log, Stoica and Ailamaki, VLDB '13).
+    /// Written pages in four classes a factor of four apart, by how long their last content lived; relocated pages stay
+    /// in their class (after multi-log, Stoica and Ailamaki, VLDB '13).
     MultiLog => multi_log::MultiLog,
-    /// Pages in six regions: a written page goes to the region above that of its last content, a relocated one
-    /// to the region below (DAC, Chiang, Lee and Chang, 1999).
+    /// Pages in six regions: a written page goes to the region above that of its last content, a relocated page to the
+    /// region below (DAC, Chiang, Lee and Chang, 1999).
     Dac => dac::Dac,
-    /// Written pages in five clusters, each page to the one whose centre is nearest to how long its last content
-    /// lived; relocated ones a cluster further towards the long-lived (after WARCIP, SYSTOR '19, without
-    /// splitting and merging clusters).
+    /// Written pages in five clusters, each in the one whose centre is nearest to how long its last content lived;
+    /// relocated pages move one cluster towards the long-lived (after WARCIP, SYSTOR '19, without splitting and merging
+    /// clusters).
     Warcip => warcip::Warcip,
     /// Written pages in six streams, by how often and how recently their chunk of up to 256 pages was written;
-    /// relocated ones stay in their stream (AutoStream's SFR, SYSTOR '17).
+    /// relocated pages stay in their stream (AutoStream's SFR, SYSTOR '17).
     AutoStream => autostream::AutoStream,
-    /// Written pages in six classes, by the fading average of how long their contents lived, around that of all
-    /// pages; relocated ones a class further towards the long-lived (after FADaC, SYSTOR '19).
+    /// Written pages in six classes, by the fading average of how long their contents lived, around that of all pages;
+    /// relocated pages move one class towards the long-lived (after FADaC, SYSTOR '19).
     Fadac => fadac::Fadac,
-    /// Pages that overwrite data of a regular stream before its time, by when it will pass there; relocated
-    /// ones of these apart, others by up to `gc.generations`. Only handles that do so are split, and as many
-    /// as the spare reclaim units allow. The policy may ask for it.
+    /// Pages that overwrite a regular stream's data early, by when that stream will return; relocated pages of these
+    /// separately, others by up to `gc.generations`. Only handles with such pages are split, as many as the spare
+    /// reclaim units allow. The policy may request it.
     DeathTime => death_time::DeathTimes,
 }
