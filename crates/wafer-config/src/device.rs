@@ -17,11 +17,11 @@ use crate::profiles::{profile, profiles};
 use crate::schema::names;
 use crate::suggest::did_you_mean;
 
-/// The description of a device in its file, beside its configuration.
+/// The description of a device in its file, in addition to its configuration.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct About {
-    /// One line about the device.
+    /// One-line description of the device.
     description: Option<String>,
     /// Maximum media write rate of the real drive, in bytes per second; used only to compare times.
     write_rate: Option<Bytes>,

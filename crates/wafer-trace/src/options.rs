@@ -1,4 +1,4 @@
-//! How a trace is played: which part, where on the device, how often.
+//! How a trace is replayed: which part, where on the device, how often.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,7 +13,7 @@ use super::rules::PlacementRules;
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TraceOptions {
-    /// Format, a name that `wafer trace formats` lists. Default: detected from the contents of the file.
+    /// Format name, as listed by `wafer trace formats`. Default: detected from the contents of the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
     /// Begin at this time after the trace's first request: seconds, or with a unit
@@ -23,36 +23,36 @@ pub struct TraceOptions {
     /// End at this time after the trace's first request; later than `from`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<Duration>,
-    /// Only this volume of the trace (disk, device, namespace), by its name; a number is one too.
+    /// Only this volume of the trace (disk, device, namespace), by name; the name may be a number.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "super::rules::name")]
     pub volume: Option<String>,
-    /// Where the volumes of a trace lie: `"join"` (default), one behind the other; `"namespaces"`,
-    /// each on a namespace of its own.
+    /// Where the volumes of a trace are placed: `"join"` (default), one after another; `"namespaces"`, each on its own
+    /// namespace.
     pub volumes: Volumes,
-    /// How addresses are brought onto the device. Default `"auto"`.
+    /// How addresses are mapped onto the device. Default `"auto"`.
     pub map: Map,
-    /// What follows the end of the trace while the volume is not reached: `"same"` (default), the
-    /// trace again; `"shift"`, again with all addresses moved on; `"once"`, nothing.
+    /// What to do at the end of the trace if the volume has not been reached: `"same"` (default) repeats the trace,
+    /// `"shift"` repeats it with all addresses shifted, `"once"` stops.
     pub repeat: Repeat,
-    /// Times go this many times faster, 0.000001 to 1000000. It decides how several traces mix. Default 1.
+    /// Time runs this many times faster, 0.000001 to 1000000. Determines how several traces mix. Default 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub speed: Option<f64>,
-    /// Requests in flight, 1 to 65536. With a clock a request is then submitted when an earlier one completes, not at its
-    /// time. Give it to all of several traces: their sum is in flight. Beside other tenants it is the weight of the trace.
+    /// Requests in flight, 1 to 65536. With a clock, each is submitted when an earlier one completes, not at its
+    /// timestamp. With several traces, set it for all; the sum is in flight. Among tenants, it is the trace's weight.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue_depth: Option<u32>,
-    /// Refuse a trace with damaged records instead of leaving them out.
+    /// Refuse a trace with damaged records instead of skipping them.
     pub strict: bool,
-    /// The namespace to write to, from 1. Default: the first; of several traces, each the next.
+    /// The namespace to write to, from 1. Default: the first; with several traces, the next one for each.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<u8>,
-    /// Placement identifiers. Default `"trace"`, those that the trace carries.
+    /// Placement identifiers. Default `"trace"`, those recorded in the trace.
     #[schemars(with = "String")]
     pub placement: PlacementRules,
 }
 
 impl TraceOptions {
-    /// Checks what the options say by themselves, without a trace.
+    /// Checks the options on their own, without a trace.
     ///
     /// # Errors
     /// Returns the first key that is wrong, and the reason.
@@ -76,7 +76,7 @@ impl TraceOptions {
     /// Returns the format that the options name.
     ///
     /// # Errors
-    /// There is none of this name.
+    /// There is no format of this name.
     pub(crate) fn named_format(&self) -> Result<Option<Format>, String> {
         let Some(name) = self.format.as_deref() else { return Ok(None) };
         format(name).map(Some).ok_or_else(|| {
@@ -86,49 +86,49 @@ impl TraceOptions {
     }
 }
 
-/// Where the volumes of a trace lie.
+/// Where the volumes of a trace are placed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Volumes {
-    /// The namespaces of a capture on the namespaces of the same numbers, if the device has them all;
-    /// else as `join`.
+    /// The namespaces of a capture on the namespaces with the same numbers, if the device has them all; otherwise as
+    /// `join`.
     #[default]
     Auto,
-    /// One behind the other, in order of first appearance, each as long as its last address.
+    /// One after another, in order of first appearance, each as long as its last address.
     Join,
-    /// The first on the first namespace, and so on; more volumes than namespaces start over.
+    /// The first on the first namespace, and so on, starting over if there are more volumes than namespaces.
     Namespaces,
 }
 
-/// How addresses are brought onto the device.
+/// How addresses are mapped onto the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Map {
-    /// As they are if they fit; else compact if that fits; else compact and wrapped.
+    /// Unchanged if they fit; otherwise compact if that fits; otherwise compact and wrapped.
     #[default]
     Auto,
-    /// As they are; what lies behind the end of the namespace is left out and counted.
+    /// Unchanged; whatever lies beyond the end of the namespace is left out and counted.
     Keep,
     /// Modulo the size of the namespace.
     Wrap,
-    /// Multiplied so that the trace's last address becomes the namespace's; lengths stay.
+    /// Scaled so that the trace's last address becomes the namespace's; lengths are unchanged.
     Scale,
-    /// Only the 1 MiB granules that the trace writes, in order, without the gaps; then wrapped.
+    /// Only the 1 MiB granules that the trace writes, in order and without gaps, then wrapped.
     Compact,
-    /// As `compact`, with pages of 4 KiB instead of granules.
+    /// As `compact`, with 4 KiB pages instead of granules.
     Pages,
 }
 
-/// What follows the end of a trace.
+/// What to do at the end of a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Repeat {
-    /// The trace again.
+    /// Repeat the trace.
     #[default]
     Same,
-    /// The trace again, its addresses moved on by 0.618 of the namespace, modulo its size.
+    /// Repeat the trace with its addresses shifted by 0.618 of the namespace, modulo its size.
     Shift,
-    /// Nothing.
+    /// Stop.
     Once,
 }
 

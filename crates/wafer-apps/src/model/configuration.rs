@@ -25,14 +25,14 @@ pub(super) trait Configuration:
     const QUEUE_DEPTH: u32 = 32;
     /// See [`ModelInfo::paths`].
     const PATHS: &'static [&'static str] = &[];
-    /// The application while it runs.
+    /// The running application.
     type Application: Application + 'static;
 
-    /// See [`Model::memory_bytes`]. Refuses what [`Self::application`] would refuse: nothing is computed from
-    /// parameters that were not checked.
+    /// See [`Model::memory_bytes`]. Refuses what [`Self::application`] would refuse: nothing is computed from unchecked
+    /// parameters.
     fn memory(&self, space: &Space) -> Result<u64, InvalidKey>;
 
-    /// Starts the application; refuses parameters that cannot work, by themselves or on this space.
+    /// Starts the application; refuses parameters that cannot work, on their own or on this space.
     fn application(&self, space: &Space, seed: u64) -> Result<Self::Application, InvalidKey>;
 }
 

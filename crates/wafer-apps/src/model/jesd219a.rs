@@ -1,13 +1,12 @@
 //! JESD219A, the endurance workload of enterprise drives: a fixed mix of sizes over three zones.
 //!
-//! JEDEC JESD219A.01, section 5 (enterprise), as the talk "FDP for applications that are not FDP-aware"
-//! restates it: sizes in percent of the commands, 50 % of the commands to the first 5 % of the
-//! addresses, 30 % to the next 15 %, 20 % to the rest, 40 % reads. The standard asks for a drive
-//! that has been written whole before: precondition it.
+//! JEDEC JESD219A.01, section 5 (enterprise), as the talk "FDP for applications that are not FDP-aware" restates it:
+//! sizes in percent of the commands, 50 % of the commands to the first 5 % of the addresses, 30 % to the next 15 %, 20
+//! % to the rest, 40 % reads. The standard requires a drive that has been written completely: precondition it.
 //!
-//! Model assumptions: sizes and zones are independent; within a zone addresses are uniform and
-//! independent; a command below 4 KiB starts at any logical block of 512 B, a larger one on 4 KiB
-//! (`align`). Starts at any block for all sizes would make every command touch one page more.
+//! Model assumptions: sizes and zones are independent; within a zone addresses are uniform and independent; a command
+//! below 4 KiB starts at any logical block of 512 B, a larger one on 4 KiB (`align`). If all sizes started at any
+//! block, every command would touch one more page.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,13 +23,13 @@ use wafer_interface::InvalidKey;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Jesd219aConfig {
-    /// `"512B"`: the standard's sizes from 512 B. `"4KiB"`: what is smaller than 4 KiB is 4 KiB.
-    /// Default "512B" (JESD219A.01).
+    /// `"512B"`: the standard's sizes from 512 B. `"4KiB"`: sizes below 4 KiB become 4 KiB. Default "512B"
+    /// (JESD219A.01).
     pub smallest: Bytes,
-    /// Share of the commands that read. Default 0.4 (JESD219A.01).
+    /// Share of commands that read. Default 0.4 (JESD219A.01).
     pub reads: f64,
-    /// Commands of 4 KiB and more start on a multiple of this. Default 4 KiB (assumption: as file
-    /// systems do; the standard leaves it open).
+    /// Alignment of commands of 4 KiB and more. Default 4 KiB (assumption: as file systems do; the standard leaves it
+    /// open).
     pub align: Bytes,
     /// Placement handle of the writes. Default none: no placement directive.
     #[serde(skip_serializing_if = "Option::is_none")]

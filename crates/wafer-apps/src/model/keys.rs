@@ -12,15 +12,15 @@ const ZIPFIAN: f64 = 0.99;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum KeyOrder {
-    /// All alike.
+    /// All equally likely.
     Uniform,
-    /// Zipf with exponent 0.99, the popular ones scattered over the keys.
+    /// Zipf with exponent 0.99, the popular keys scattered.
     Zipfian,
     /// Zipf with exponent 0.99, the newest most popular.
     Latest,
 }
 
-/// The keys of a database: `0..records`, in a ring whose newest moves on with every insert.
+/// The keys of a database: `0..records`, in a ring whose newest key advances with every insert.
 pub(super) struct Keys {
     records: u64,
     order: KeyOrder,

@@ -14,7 +14,7 @@ Examples:
   wafer advise msr_src1_1.csv.gz --handles 4 --device drive-a --fill 0.8 --out advice/
   wafer advise --fio job.fio --device warp --set capacity=14GiB --set reclaim_unit.size=4MiB
 
-The device is scaled down to the size of a trace (--fill), and a short trace is played several times; notes
+The device is scaled down to the size of a trace (--fill), and a short trace is replayed several times; notes
 say so. WAF is measured on the held-out part of the traffic.";
 
 #[derive(Debug, Args)]
@@ -51,11 +51,11 @@ pub(crate) struct AdviseArgs {
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) fill: Option<f64>,
 
-    /// Share of the traffic, taken from its end, that is held out of learning.
+    /// Share of the traffic, taken from its end, that is held out of training.
     #[arg(long, value_name = "SHARE", default_value_t = 0.3, value_parser = share)]
     pub(crate) hold_out: f64,
 
-    /// Host bytes of a workload that does not end by itself: `4x` or a size. Default: those of the experiment, or 4x.
+    /// Host bytes of a workload that does not end on its own: `4x` or a size. Default: those of the experiment, or 4x.
     #[arg(long, conflicts_with = "traces")]
     pub(crate) volume: Option<Volume>,
 
@@ -67,7 +67,7 @@ pub(crate) struct AdviseArgs {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: Option<PathBuf>,
 
-    /// File for the advice as JSON; `-` is stdout. The table is left out.
+    /// File for the advice as JSON; `-` is stdout. Suppresses the table.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) json: Option<PathBuf>,
 }

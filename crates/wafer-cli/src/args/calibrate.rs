@@ -14,7 +14,7 @@ Examples:
                                        predict three of the rows instead of fitting them
   wafer calibrate --device mine.toml --fio-json mixed-*.json -o fitted.toml
 
-A table has a row for each rate of writes, and the columns writes_per_s, read_mean_us, read_p50_us,
+A table has a row for each write rate, and the columns writes_per_s, read_mean_us, read_p50_us,
 read_p99_us, read_p999_us, read_p9999_us, read_p99999_us, and the same of write_. Columns may be
 missing, and fields empty. Measure as SSD-iq does (PVLDB 18(11), 2025): fill the drive in sequence,
 write three times its capacity at random, then for each rate let six threads write 4 KiB uniformly
@@ -24,7 +24,7 @@ writes_per_s counts the probe's writes too.";
 #[derive(Debug, Args)]
 #[command(after_help = CALIBRATE_EXAMPLES)]
 pub(crate) struct CalibrateArgs {
-    /// Device profile or TOML file to begin with, as `wafer devices from-datasheet` makes it.
+    /// Device profile or TOML file to start from, such as one that `wafer devices from-datasheet` makes.
     #[arg(long, value_hint = ValueHint::FilePath, add = complete::device())]
     pub(crate) device: String,
 
@@ -46,7 +46,7 @@ pub(crate) struct CalibrateArgs {
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = within(0..=1_000_000))]
     pub(crate) hold_out: usize,
 
-    /// Another table, whose rows are predicted only.
+    /// Another table, whose rows are only predicted.
     #[arg(long, value_name = "OTHER.csv", value_hint = ValueHint::FilePath)]
     pub(crate) predict: Option<PathBuf>,
 

@@ -42,7 +42,7 @@ pub(crate) struct CompareArgs {
     #[arg(long)]
     pub(crate) volume: Option<Volume>,
 
-    /// Shares of the bytes for jobs that run at the same time.
+    /// Shares of the written bytes for concurrent jobs.
     #[arg(long, value_name = "JOB=SHARE,...")]
     pub(crate) pace: Option<String>,
 

@@ -28,7 +28,7 @@ Examples:
   wafer ctl ctl.sock hosts hosts.toml
   wafer ctl ctl.sock clear
 
-Media errors stay until the blocks are written or deallocated, and a UUID until it is changed, also over
+Media errors stay until the blocks are written or deallocated, and a UUID until it is changed, even across
 restarts. Everything else ends with the server.";
 
 #[derive(Debug, Args)]
@@ -38,7 +38,7 @@ pub(crate) struct CtlArgs {
     #[arg(value_name = "PATH", value_hint = ValueHint::FilePath)]
     pub(crate) path: PathBuf,
 
-    /// NQN of the subsystem, where the server has several.
+    /// NQN of the subsystem, if the server has several.
     #[arg(long, global = true, value_name = "NQN")]
     pub(crate) subsystem: Option<String>,
 
@@ -59,7 +59,7 @@ pub(crate) enum CtlCommand {
         #[command(flatten)]
         blocks: BlockArgs,
 
-        /// Take the media errors of these blocks away.
+        /// Remove the media errors of these blocks.
         #[arg(long)]
         clear: bool,
     },
@@ -72,19 +72,19 @@ pub(crate) enum CtlCommand {
         #[arg(long, value_name = "TIME", value_parser = delay, required_unless_present = "clear")]
         time: Option<Duration>,
 
-        /// Take away the delays that concern any of these blocks.
+        /// Remove the delays that affect any of these blocks.
         #[arg(long, conflicts_with = "time")]
         clear: bool,
     },
-    /// Change values of the SMART log. Those that are not given stay as they are.
+    /// Change values of the SMART log. Unspecified values are unchanged.
     #[command(arg_required_else_help = true)]
     Health {
         /// Available spare, percent. Below 10 it is a critical warning.
         #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=100))]
         available_spare: Option<u8>,
 
-        /// Composite temperature, kelvin: 343 is 70 degrees Celsius. Beyond a threshold of a host it is a
-        /// critical warning.
+        /// Composite temperature, kelvin: 343 is 70 degrees Celsius. Beyond a host's threshold it is a critical
+        /// warning.
         #[arg(long, value_name = "KELVIN")]
         temperature: Option<u16>,
 
@@ -92,11 +92,11 @@ pub(crate) enum CtlCommand {
         #[arg(long, value_name = "PERCENT")]
         percentage_used: Option<u8>,
 
-        /// Critical warnings beside those that follow from the values, separated by commas.
+        /// Critical warnings in addition to those implied by the values, separated by commas.
         #[arg(long, value_name = "BITS", value_enum, value_delimiter = ',')]
         critical_warning: Vec<CriticalWarningBit>,
 
-        /// Give back the drive's own values first.
+        /// Restore the drive's own values first.
         #[arg(long)]
         clear: bool,
     },
@@ -160,7 +160,7 @@ pub(crate) enum CtlCommand {
         #[arg(long, value_name = "N")]
         group: Option<u32>,
     },
-    /// Switch a namespace on or off, or give it another identity or ANA group while it is off.
+    /// Switch a namespace on or off, or change its identity or ANA group while it is off.
     #[command(group = clap::ArgGroup::new("change").required(true).multiple(true))]
     Namespace {
         /// Namespace.
@@ -175,7 +175,7 @@ pub(crate) enum CtlCommand {
         #[arg(long, group = "change", conflicts_with = "off")]
         on: bool,
 
-        /// UUID, or `random`. The namespace gets another NGUID, too, so that hosts take it for another one.
+        /// UUID, or `random`. The NGUID changes too, so that hosts treat it as a different namespace.
         #[arg(long, group = "change", value_name = "UUID", value_parser = uuid)]
         uuid: Option<Uuid>,
 
@@ -190,7 +190,7 @@ pub(crate) enum CtlCommand {
         #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
         file: PathBuf,
     },
-    /// Take away everything that is injected but media errors. Namespaces, states of ports and hosts stay as they are.
+    /// Remove everything injected except media errors. Namespaces, port states and hosts are unchanged.
     Clear,
 }
 
@@ -219,13 +219,13 @@ pub(crate) enum CriticalWarningBit {
     Temperature,
     /// The drive is no longer reliable.
     Reliability,
-    /// The media are read only. The drive accepts writes all the same.
+    /// The media are read-only. The drive accepts writes nevertheless.
     ReadOnly,
     /// The backup of the volatile memory failed.
     Backup,
     /// The persistent memory region is unreliable.
     PersistentMemory,
-    /// None: takes away the bits given before.
+    /// None: clears previously set bits.
     None,
 }
 

@@ -35,8 +35,8 @@ Example:
       --rand-read 580000 --rand-write 70000 -o mine.toml
   wafer run --device mine.toml --fio job.fio --time --precondition sequential+steady
 
-Every line of the file says whether it was given, inferred or assumed. `wafer calibrate` fits the
-times that a data sheet does not tell to measured latency.";
+Every line of the file states whether it was given, inferred or assumed. `wafer calibrate` fits the
+times that a data sheet does not state to measured latency.";
 
 #[derive(Debug, Args)]
 #[command(after_help = DATASHEET_EXAMPLES)]
@@ -53,23 +53,23 @@ pub(crate) struct DatasheetArgs {
     #[arg(long, value_name = "RATE", value_parser = rate)]
     pub(crate) seq_write: Bytes,
 
-    /// Random reads of 4 KiB per second.
+    /// Random 4 KiB reads per second.
     #[arg(long, value_name = "IOPS", value_parser = positive)]
     pub(crate) rand_read: f64,
 
-    /// Random writes of 4 KiB per second, in steady state.
+    /// Random 4 KiB writes per second, in steady state.
     #[arg(long, value_name = "IOPS", value_parser = positive)]
     pub(crate) rand_write: f64,
 
-    /// Latency of a read of 4 KiB alone, microseconds. Default: 65, an assumption.
+    /// Latency of a single 4 KiB read, microseconds. Default: 65, an assumption.
     #[arg(long, value_name = "US", value_parser = positive)]
     pub(crate) read_latency: Option<f64>,
 
-    /// Latency of a write of 4 KiB alone, microseconds. Default: 11, an assumption.
+    /// Latency of a single 4 KiB write, microseconds. Default: 11, an assumption.
     #[arg(long, value_name = "US", value_parser = positive)]
     pub(crate) write_latency: Option<f64>,
 
-    /// Drive writes per day over five years: the P/E cycles of the blocks follow.
+    /// Drive writes per day over five years; determines the P/E cycles of the blocks.
     #[arg(long, value_name = "D", value_parser = positive)]
     pub(crate) dwpd: Option<f64>,
 

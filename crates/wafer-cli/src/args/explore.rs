@@ -7,16 +7,16 @@ use clap::{Args, ValueHint};
 const EXPLORE_EXAMPLES: &str = "\
 Examples:
   wafer explore                                            write explore.html with the shipped examples
-  wafer explore experiment.toml -o explore.html            begin with an experiment of your own
+  wafer explore experiment.toml -o explore.html            begin with your own experiment
 
-The device runs in the browser, in the page itself, with the results of `wafer run`. The page works offline, refers to
+The device runs in the browser, in the page itself, with the same results as `wafer run`. The page works offline, refers to
 no other file, and keeps its settings in its address.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXPLORE_EXAMPLES)]
 pub(crate) struct ExploreArgs {
-    /// Experiment file that the page begins with: a fio job file or application models, with a volume, without
-    /// a clock. Default: random writes on a 28 GiB drive.
+    /// Experiment file that the page starts with: a fio job file or application models, with a volume, without a clock.
+    /// Default: random writes on a 28 GiB drive.
     #[arg(value_name = "EXPERIMENT.toml", value_hint = ValueHint::FilePath)]
     pub(crate) experiment: Option<PathBuf>,
 

@@ -56,7 +56,7 @@ pub(crate) struct SchemaArgs {
 pub(crate) enum SchemaOf {
     /// Records that `run`, `measure`, `serve` and `mount` write.
     Record,
-    /// Experiment files, device tables included.
+    /// Experiment files, including device tables.
     Config,
     /// The table that `reproduce` writes.
     Reproduce,

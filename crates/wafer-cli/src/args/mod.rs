@@ -82,7 +82,7 @@ Examples:
   wafer devices                                            list device profiles
   wafer run --device warp --fio job.fio --volume 5x        run a fio job file on one
   wafer run experiment.toml --json result.json             the same from one file
-  wafer run --device drive-a --trace web.blkparse.gz       play a trace on one
+  wafer run --device drive-a --trace web.blkparse.gz       replay a trace on one
   wafer trace info web.blkparse.gz                         inspect a trace
   wafer advise web.blkparse.gz --device pm9d3              recommend a placement for it
   wafer mount drive --device pm9d3 --set capacity=64GiB --set reclaim_unit.size=64MiB
@@ -127,7 +127,7 @@ pub(crate) enum Command {
     Top(TopArgs),
     /// Compare the model with measured curves and print the errors, misses included.
     Validate(ValidateArgs),
-    /// Run published studies and print their figures beside ours.
+    /// Run published studies and print their figures next to ours.
     Reproduce(ReproduceArgs),
     /// Rank GC policies on the same workloads and seeds, with paired confidence intervals.
     Compare(CompareArgs),
@@ -148,7 +148,7 @@ pub(crate) enum Command {
     Policies(ListArgs),
     /// List application models, the values of `workload.model`, or print the keys of one.
     Models(ModelsArgs),
-    /// List or remove the drives in steady state that `--precondition steady` kept.
+    /// List or remove the steady-state drives that `--precondition steady` saved.
     #[command(subcommand, after_help = CACHE_EXAMPLES)]
     Cache(CacheCommand),
     /// Print a device with every key resolved, as TOML.

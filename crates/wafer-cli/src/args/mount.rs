@@ -17,7 +17,7 @@ Examples:
   cat drive/counters.json                                  print the counters
   umount drive                                             or press Ctrl-C; prints the counters
 
-Ctrl-C takes the folder away at once. Files that are open, such as those of loop devices, stay usable until
+Ctrl-C detaches the folder at once. Open files, such as those of loop devices, stay usable until
 they are closed; the command waits for that.
 
 Requirements: /dev/fuse, and root or fusermount3. For swap, run as root and outside the limited control
@@ -38,12 +38,12 @@ pub(crate) struct MountArgs {
     #[arg(long, value_name = "BACKEND", default_value = "memory")]
     pub(crate) data: wafer_storage::DataSpec,
 
-    /// File for a capture of every command, which `wafer run --trace` plays.
+    /// File for a capture of every command, which `wafer run --trace` replays.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) record: Option<PathBuf>,
 
-    /// State of the device at the start, as for `wafer run`. Preconditioning is neither counted nor
-    /// captured, and its data reads as zeroes. A drive that was used before keeps its state. Default: fresh.
+    /// State of the device at the start, as for `wafer run`. Preconditioning is neither counted nor captured, and its
+    /// data reads as zeroes. A previously used drive keeps its state. Default: fresh.
     #[arg(long, value_name = "STATE")]
     pub(crate) precondition: Option<Precondition>,
 

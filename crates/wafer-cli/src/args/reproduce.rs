@@ -14,12 +14,12 @@ Examples:
   wafer reproduce warp/one-stream --scale full       run one experiment at real capacities
   wafer reproduce --list                             list figures and the runs they need
 
-Each row is one published figure. Its class says what agreement is worth:
+Each row is one published figure. Its class says how much agreement proves:
   identified      the model predicts a figure it was not fitted to
   calibrated      a parameter was chosen with the figure in view
   sketch          parts of what was measured are not modelled
   captured        recorded traffic of the same program at another size; nothing is fitted
-  not reproduced  the model does not give it
+  not reproduced  the model does not produce it
 Misses are shown with their known reasons. They do not change the exit status, unless --strict is given.";
 
 #[derive(Debug, Args)]
@@ -29,8 +29,8 @@ pub(crate) struct ReproduceArgs {
     #[arg(value_name = "STUDY[/EXPERIMENT]", add = complete::studies())]
     pub(crate) names: Vec<String>,
 
-    /// Size of the devices: `full`, or the pages of a scaled reclaim unit (at least 256). The number of
-    /// reclaim units stays. Default: the study's, 2,048 to 16,384.
+    /// Size of the devices: `full`, or the pages of a scaled reclaim unit (at least 256). The number of reclaim units
+    /// is unchanged. Default: the study's, 2,048 to 16,384.
     #[arg(long, value_name = "S")]
     pub(crate) scale: Option<Scale>,
 

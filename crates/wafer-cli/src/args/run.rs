@@ -17,12 +17,12 @@ Examples:
   wafer run --device warp --set gc.policy=fifo --set overprovisioning=0.28 --fio job.fio --volume 8x
   wafer run configs/experiments/warp-one-stream.toml --compare configs/reference/warp-one-stream.csv
   wafer run experiment.toml --seeds 5 --json results/      run five seeds, one file each
-  wafer run --device drive-a --trace web.blkparse.gz       play a trace
+  wafer run --device drive-a --trace web.blkparse.gz       replay a trace
   wafer run --device drive-a --trace a.csv --place process --trace-set map=compact --volume 5x
   wafer run a.toml b.toml --json -                         print an array
   wafer run experiment.toml --http 8080                    watch it at http://127.0.0.1:8080
 
-A summary goes to stdout. With --json it is left out, unless --table is given.";
+A summary goes to stdout. With --json it is omitted, unless --table is given.";
 
 #[derive(Debug, Args)]
 #[command(after_help = RUN_EXAMPLES)]
@@ -34,8 +34,8 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) device: OptionalDeviceArgs,
 
-    /// fio job file. Jobs between two `stonewall`s run at the same time; `plids` or `fdp_pli` chooses the
-    /// placement handle; `filename` is not opened.
+    /// fio job file. Jobs between two `stonewall`s run concurrently; `plids` or `fdp_pli` chooses the placement handle;
+    /// `filename` is not opened.
     #[arg(long, value_name = "JOB.fio", value_hint = ValueHint::FilePath)]
     pub(crate) fio: Option<PathBuf>,
 
@@ -54,8 +54,8 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) volume: Option<Volume>,
 
-    /// Shares of the bytes for jobs that run at the same time; a job not named keeps its default.
-    /// With --pace-from, a share may name a column.
+    /// Shares of the written bytes for concurrent jobs; a job not named keeps its default. With --pace-from, a share
+    /// may name a column.
     #[arg(long, value_name = "JOB=SHARE,...")]
     pub(crate) pace: Option<String>,
 
@@ -81,8 +81,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N", value_parser = within(wafer_lab::SAMPLES))]
     pub(crate) samples: Option<usize>,
 
-    /// Record whose invalidations cause relocations of whose data, for `wafer explain`. Costs about
-    /// 15 % of speed.
+    /// Record whose invalidations cause relocations of whose data, for `wafer explain`. Slows the run by about 15 %.
     #[arg(long)]
     pub(crate) attribution: bool,
 
@@ -91,17 +90,17 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) time: bool,
 
-    /// File for the results of a run with a clock as `fio --output-format=json+` writes them; `-` is stdout.
+    /// File for the results of a run with a clock in the format of `fio --output-format=json+`; `-` is stdout.
     #[arg(long, value_name = "FILE.json", value_hint = ValueHint::AnyPath, requires = "time")]
     pub(crate) fio_json: Option<PathBuf>,
 
-    /// Table of published or measured cumulative WAF to print beside ours: columns volume,waf or
+    /// Table of published or measured cumulative WAF to print next to ours: columns volume,waf or
     /// host_bytes,media_bytes.
     #[arg(long, value_name = "TABLE.csv", value_hint = ValueHint::FilePath)]
     pub(crate) compare: Option<PathBuf>,
 
-    /// File for the result record as JSON; `-` is stdout. Several runs become an array, or with a folder
-    /// (existing, or named with a `/` at the end) one file NAME-seedN.json each, as each run ends.
+    /// File for the result record as JSON; `-` is stdout. Several runs become an array, or with a folder (existing, or
+    /// named with a trailing `/`) one file NAME-seedN.json each, written as each run ends.
     #[arg(long, value_name = "RESULT.json", value_hint = ValueHint::AnyPath)]
     pub(crate) json: Option<PathBuf>,
 

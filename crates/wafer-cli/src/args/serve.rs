@@ -17,14 +17,14 @@ Examples:
   wafer serve --device warp --data none --record run.trace.zst      count and record, keep no data
   wafer serve --device warp --set capacity=1GiB --set reclaim_unit.size=16MiB \\
       --set reclaim_unit.count=80 --listen 0.0.0.0:4420
-  wafer serve --subsystems drives.toml                              several drives at the same ports
+  wafer serve --subsystems drives.toml                              several drives on the same ports
 
 On a Linux host:
   nvme discover -t tcp -a ADDRESS -s 4420
   nvme connect -t tcp -a ADDRESS -s 4420 -n NQN
   nvme fdp stats /dev/nvme0 -e 1
 
-Ends on SIGINT or SIGTERM.";
+Stops on SIGINT or SIGTERM.";
 
 #[derive(Debug, Args)]
 #[command(after_help = SERVE_EXAMPLES)]
@@ -32,8 +32,9 @@ pub(crate) struct ServeArgs {
     #[command(flatten)]
     pub(crate) device: OptionalDeviceArgs,
 
-    /// File with several subsystems to serve, each with its device. Its keys are the options that describe one: `device`,
-    /// `set`, `data`, `record`, `lba`, `invalid_placement`, `fdp_events`, `nqn`, `serial`, `hosts` and `seed`.
+    /// File with several subsystems to serve, each with its device. Its keys are the options that describe one:
+    /// `device`, `set`, `data`, `record`, `lba`, `invalid_placement`, `fdp_events`, `nqn`, `serial`, `hosts` and
+    /// `seed`.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath,
         conflicts_with_all = ["device", "set", "data", "record", "lba", "invalid_placement", "fdp_events", "nqn", "serial",
             "hosts", "seed", "http"])]
@@ -49,7 +50,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:4420")]
     pub(crate) listen: Vec<SocketAddr>,
 
-    /// File for a capture of every command, which `wafer run --trace` plays.
+    /// File for a capture of every command, which `wafer run --trace` replays.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) record: Option<PathBuf>,
 
@@ -69,8 +70,8 @@ pub(crate) struct ServeArgs {
     #[command(flatten)]
     pub(crate) http: HttpArgs,
 
-    /// File with the token that `POST /ctl` of --http must carry: requests of `wafer ctl` as JSON. Without it there is no
-    /// /ctl.
+    /// File with the token that `POST /ctl` of --http must carry: requests of `wafer ctl` as JSON. Without it, /ctl is
+    /// disabled.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "http")]
     pub(crate) http_ctl_token: Option<PathBuf>,
 
@@ -87,13 +88,13 @@ pub(crate) struct ServeArgs {
     #[arg(long)]
     pub(crate) serial: Option<String>,
 
-    /// Address that the discovery log reports to hosts. Default: the one they connected to. If repeated, one for each
-    /// --listen, in the same order.
+    /// Address that the discovery log reports to hosts. Default: the one that they connected to. If repeated, one for
+    /// each --listen, in the same order.
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) advertise: Vec<SocketAddr>,
 
-    /// File with the hosts that may connect, how they authenticate, and what each may do. Without it, any host may read and write
-    /// the namespaces attached to it; on a loopback address it may manage the drive too.
+    /// File with the hosts that may connect, how they authenticate, and what each may do. Without it, any host may read
+    /// and write the namespaces attached to it and, on a loopback address, manage the drive.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) hosts: Option<PathBuf>,
 
@@ -103,7 +104,7 @@ pub(crate) struct ServeArgs {
         value_parser = clap::value_parser!(u32).range(1..=60_000))]
     pub(crate) max_connections: u32,
 
-    /// Memory for the data in flight of all connections, at least 32MiB. Hosts wait in turn for it.
+    /// Memory for the data in flight of all connections, at least 32MiB. Hosts queue for it.
     #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = buffers)]
     pub(crate) buffers: Bytes,
 
@@ -119,7 +120,7 @@ pub(crate) struct ServeArgs {
 /// How to treat a write with an invalid placement identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum InvalidPlacement {
-    /// Write it through the namespace's first handle, as the specification says.
+    /// Write it through the namespace's first handle, as the specification requires.
     Default,
     /// Fail it with Invalid Field in Command.
     Error,

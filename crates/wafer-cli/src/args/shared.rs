@@ -38,17 +38,16 @@ pub(crate) struct OptionalDeviceArgs {
 /// Where traces and other data are.
 #[derive(Debug, Args)]
 pub(crate) struct DataArgs {
-    /// Folder with traces and other data. They are also looked for in the folder WAFER_DATA and in
-    /// `data` of the current directory, of a configuration's folder or of a parent of either.
+    /// Folder with traces and other data. The folder WAFER_DATA is searched too, and `data` in the current directory,
+    /// in a configuration's folder or in a parent of either.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = folder())]
     pub(crate) data_dir: Option<PathBuf>,
 }
 
-/// A table of published figures beside ours: `wafer reproduce` and `wafer validate`.
+/// A table of published figures next to ours: `wafer reproduce` and `wafer validate`.
 #[derive(Debug, Args)]
 pub(crate) struct TableArgs {
-    /// Markdown document whose generated part to replace by the tables; created if it does not exist. `-` is
-    /// stdout.
+    /// Markdown document whose generated part to replace with the tables; created if it does not exist. `-` is stdout.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) markdown: Option<PathBuf>,
 
@@ -68,8 +67,8 @@ pub(crate) struct TableArgs {
 #[cfg(feature = "serve")]
 #[derive(Debug, Args)]
 pub(crate) struct HttpArgs {
-    /// Address of the live page, with JSON below /api/v1 and /metrics for Prometheus. A port alone means
-    /// 127.0.0.1. Served until Ctrl-C.
+    /// Address of the live page, with JSON below /api/v1 and /metrics for Prometheus. A port alone means 127.0.0.1.
+    /// Served until Ctrl-C.
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
     pub(crate) http: Option<SocketAddr>,
 

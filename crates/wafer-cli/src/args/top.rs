@@ -10,14 +10,14 @@ const TOP_EXAMPLES: &str = "\
 Examples:
   wafer top                                                http://127.0.0.1:8080
   wafer top http://10.0.0.7:8080 --token TOKEN
-  wafer top --once                                         print once, also into a pipe
+  wafer top --once                                         print once, also when piped
 
 Keys: q quits, p pauses, up and down scroll.";
 
 #[derive(Debug, Args)]
 #[command(after_help = TOP_EXAMPLES)]
 pub(crate) struct TopArgs {
-    /// Address that a run or a server was given with --http; a port alone is one of this machine.
+    /// Address given to a run or a server with --http; a port alone means this machine.
     #[arg(value_name = "URL", default_value = "http://127.0.0.1:8080", value_hint = ValueHint::Url)]
     pub(crate) url: String,
 

@@ -31,7 +31,7 @@ pub(crate) enum TraceCommand {
         /// Set an option of the trace: from, to, volume, strict or format. Repeatable.
         #[arg(long, value_name = "KEY=VALUE", add = complete::trace_keys())]
         trace_set: Vec<String>,
-        /// zstd level, 1 to 22. A higher level is smaller and slower to write, and as fast to read.
+        /// zstd level, 1 to 22. A higher level gives a smaller file that is slower to write but as fast to read.
         #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(i32).range(1..=22))]
         level: i32,
     },
@@ -41,9 +41,8 @@ pub(crate) enum TraceCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct TraceArgs {
-    /// Trace to play, in any format of `wafer trace formats`, plain or compressed; the format is
-    /// detected. Repeatable: several traces are merged by time, each on a namespace of its own as long as
-    /// there are enough.
+    /// Trace to replay, in any format of `wafer trace formats`, plain or compressed; the format is detected.
+    /// Repeatable: several traces are merged by time, each on its own namespace as long as there are enough.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) trace: Vec<PathBuf>,
 

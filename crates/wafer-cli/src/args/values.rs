@@ -23,7 +23,7 @@ pub(super) fn share(text: &str) -> Result<f64, String> {
 
 /// Returns the parser of an existing folder.
 pub(super) fn folder() -> impl TypedValueParser<Value = PathBuf> {
-    let folder = |path: PathBuf| Some(path).filter(|path| path.is_dir()).ok_or("is no folder");
+    let folder = |path: PathBuf| Some(path).filter(|path| path.is_dir()).ok_or("is not a folder");
     PathBufValueParser::new().try_map(folder)
 }
 
@@ -103,7 +103,7 @@ pub(super) fn rate(text: &str) -> Result<Bytes, String> {
     bytes.map_err(|_| "expected bytes per second, such as 1500MB/s".to_owned())
 }
 
-/// Parses the name of a GC policy, behind `+` with what it runs with, or `all`.
+/// Parses the name of a GC policy, optionally followed by `+` and what it runs with, or `all`.
 pub(super) fn policy(text: &str) -> Result<String, String> {
     let names = POLICIES.iter().map(|policy| policy.name);
     let known: Vec<&str> = iter::once("all").chain(names).collect();

@@ -66,7 +66,7 @@ pub(crate) fn run(args: &AdviseArgs, quiet: bool) -> anyhow::Result<()> {
     outputs.input(device.name.as_ref());
     args.json.iter().try_for_each(|path| outputs.output_or_stdout(path))?;
     if let Some(folder) = args.out.as_deref().filter(|path| path.exists() && !path.is_dir()) {
-        return Err(LabError::config("--out", format!("{} is no folder", folder.display())).into());
+        return Err(LabError::config("--out", format!("{} is not a folder", folder.display())).into());
     }
     let options = AdviseOptions {
         handles: args.handles,

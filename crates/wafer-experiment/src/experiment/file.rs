@@ -18,11 +18,11 @@ pub const DEFAULT_SAMPLES: usize = 1000;
 /// Possible maximum numbers of timeline samples.
 pub const SAMPLES: std::ops::RangeInclusive<usize> = 2..=1_000_000;
 
-/// An experiment file, all but its device and its workload.
+/// An experiment file, except its device and its workload.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ExperimentFile {
-    /// One line on what the experiment is for; for readers of the file.
+    /// One-line description of the experiment, for readers of the file.
     #[serde(default)]
     #[expect(dead_code, reason = "for readers of the file")]
     description: Option<String>,
@@ -30,10 +30,10 @@ pub(super) struct ExperimentFile {
     /// (`"25x"`) or a size (`"2TiB"`). Default: until the workload ends.
     #[schemars(with = "Option<String>")]
     pub(super) volume: Option<Volume>,
-    /// Shares of the bytes of jobs that run at the same time, `"JOB=SHARE,..."`. Default: a closed
-    /// loop from queue depths, block sizes and the device's service times.
+    /// Shares of the written bytes for concurrent jobs, `"JOB=SHARE,..."`. Default: a closed loop based on queue
+    /// depths, block sizes and the device's service times.
     pub(super) pace: Option<String>,
-    /// CSV file, relative to the experiment file, whose columns `pace` may name.
+    /// CSV file whose columns `pace` may name, relative to the experiment file.
     #[schemars(extend("format" = "path"))]
     pub(super) pace_from: Option<PathBuf>,
     /// Random seed.
@@ -48,16 +48,16 @@ pub(super) struct ExperimentFile {
     /// workload itself, without a clock, until its WAF changes by less than 1 %).
     #[schemars(with = "Option<String>", extend("default" = "fresh"))]
     pub(super) precondition: Option<Precondition>,
-    /// Whether to record whose invalidations cause relocations of whose data, for `wafer explain`. It
-    /// costs about 15 % of speed.
+    /// Whether to record whose invalidations cause relocations of whose data, for `wafer explain`. It slows the run by
+    /// about 15 %.
     #[schemars(extend("default" = false))]
     pub(super) attribution: Option<bool>,
     /// Whether the run has a clock: hosts wait for the drive, and bandwidth and latency are measured. The device
     /// needs `timing`.
     #[schemars(extend("default" = false))]
     pub(super) time: Option<bool>,
-    /// CSV file of published WAF, relative to the experiment file, to print beside ours: columns
-    /// `volume` (multiples of the logical capacity) and `waf`, or `host_bytes` and `media_bytes`.
+    /// CSV file of published WAF to print next to ours, relative to the experiment file: columns `volume` (multiples of
+    /// the logical capacity) and `waf`, or `host_bytes` and `media_bytes`.
     #[schemars(extend("format" = "path"))]
     pub(super) compare: Option<PathBuf>,
     /// Volumes and tolerances for `wafer validate`.

@@ -16,8 +16,7 @@ pub struct CommandsSource {
     pub name: String,
     /// The commands; shared between runs.
     pub commands: Arc<[Command]>,
-    /// Whether placements are placement identifiers; otherwise they are indices into those of the
-    /// namespace.
+    /// Whether placements are placement identifiers; otherwise they are indices into the namespace's.
     pub identifiers: bool,
     /// Whether to repeat the commands until the run's volume is reached. Without a volume they run once.
     pub repeat: bool,
@@ -60,7 +59,7 @@ impl Source for CommandsSource {
         self.name.clone()
     }
 
-    /// Returns the number of commands and their FNV-1a digest, for there are too many to list.
+    /// Returns the number of commands and their FNV-1a digest, because there are too many to list.
     fn text(&self) -> String {
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;
         let mut add = |number: u64| hash = (hash ^ number).wrapping_mul(0x100_0000_01b3);

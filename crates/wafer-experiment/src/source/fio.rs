@@ -20,7 +20,7 @@ use wafer_config::{Files, Layers, schema as schemas};
 
 pub(super) const KIND: Kind = Kind { keys: &["fio", INLINE], beside: &[], parse, schema };
 
-/// The key of jobs that stand in an experiment, and the extension of the file that they would be.
+/// The key of jobs inside an experiment file, and the extension that their own file would have.
 const INLINE: &str = "fio_text";
 
 /// A fio job file: `fio` or `fio_text`.
@@ -32,7 +32,7 @@ struct WorkloadFile {
     fio: Option<PathBuf>,
     /// The text of a fio job file.
     fio_text: Option<String>,
-    /// Values of `${NAME}` in the job file. Those that are not listed come from the environment.
+    /// Values of `${NAME}` in the job file. Names that are not listed come from the environment.
     #[serde(default)]
     variables: BTreeMap<String, String>,
 }
@@ -55,7 +55,7 @@ impl FioSource {
         Ok(FioSource::new(path, &read_text(path)?))
     }
 
-    /// Returns the text of a job file with that of the files it includes.
+    /// Returns the text of a job file, with its includes.
     ///
     /// # Errors
     /// A file cannot be read, or is no job file.
@@ -63,12 +63,12 @@ impl FioSource {
         Ok(JobFile::read(path)?.text().to_owned())
     }
 
-    /// Makes a source of a text. `${NAME}`s of the environment are replaced, so that a record has the jobs as they ran.
+    /// Creates a source from text. `${NAME}`s of the environment are replaced, so that a record has the jobs as run.
     pub fn new(path: &Path, text: &str) -> Self {
         FioSource { path: path.to_owned(), text: Self::with_values(text) }
     }
 
-    /// Returns a text with the values of `${NAME}`s of the environment.
+    /// Returns a text with every `${NAME}` of the environment replaced by its value.
     fn with_values(text: &str) -> String {
         let mut replaced = String::with_capacity(text.len());
         let mut rest = text;

@@ -23,7 +23,7 @@ pub(super) fn records(jobs: &[JobSpec], device: &ResolvedDevice) -> Vec<JobRecor
     records
 }
 
-/// Returns a note about jobs whose files would lie apart in fio, if their places in a namespace overlap.
+/// Returns a note about jobs whose files would be separate in fio, if their ranges of a namespace overlap.
 pub(super) fn overlap(jobs: &Jobs) -> Option<String> {
     let named = jobs.jobs.iter().zip(&jobs.files);
     let mut before: Vec<(&JobSpec, &String)> = Vec::new();
@@ -81,7 +81,7 @@ fn record(job: &JobSpec, device: &ResolvedDevice) -> JobRecord {
     }
 }
 
-/// Returns the options of a job that decide when its commands come, without those that have fio's default.
+/// Returns the options of a job that decide when its commands arrive, except those with fio's default.
 fn options(job: &JobSpec) -> BTreeMap<String, String> {
     let mut options = BTreeMap::new();
     let mut add = |name: &str, value: String| options.insert(name.to_owned(), value);
@@ -127,8 +127,8 @@ fn options(job: &JobSpec) -> BTreeMap<String, String> {
     options
 }
 
-/// Handles behind placement indices: the list of a namespace has every group of its first handle, then
-/// every group of the next. Writes without a directive go to the first.
+/// Handles of placement indices: the list of a namespace has every group of its first handle, then every group of the
+/// next. Writes without a directive go to the first.
 fn handles(indices: &[u16], namespace: u8, device: &ResolvedDevice) -> Vec<u16> {
     let geometry = &device.geometry;
     let Some(list) = geometry.namespace_handles.get(usize::from(namespace)) else {

@@ -16,7 +16,7 @@ use wafer_config::{Files, Layers, ResolvedDevice};
 
 /// A source of commands: a job file, an application model, a trace, or arrays in memory.
 ///
-/// [`Source::build`] makes a stream of it, always the same one for the same target.
+/// [`Source::build`] creates its stream, always the same one for the same target.
 pub trait Source: Debug + Send + Sync {
     /// Returns the kind of workload in the result record, such as "fio".
     fn kind(&self) -> &'static str;
@@ -29,13 +29,13 @@ pub trait Source: Debug + Send + Sync {
         vec![self.path().into()]
     }
 
-    /// Returns the text from which it can be repeated: that of a text file.
+    /// Returns the text from which it can be repeated, if it is a text file.
     fn text(&self) -> String {
         String::new()
     }
 
     /// Returns what decides its commands on this device and is in neither text, jobs nor files: for a job file, every
-    /// option of its jobs. It tells the run from others.
+    /// option of its jobs. It distinguishes the run from others.
     ///
     /// # Errors
     /// As [`Source::build`].
@@ -78,9 +78,9 @@ pub struct SourceTarget<'a> {
     pub until_volume: bool,
     /// Whether the run has a clock. Jobs then wait for completions.
     pub timed: bool,
-    /// Whether the caller leaves out reads, so that they need not be generated.
+    /// Whether the caller skips reads, so that they need not be generated.
     pub without_reads: bool,
-    /// Shares of the bytes of jobs that run at the same time, `JOB=SHARE,...`.
+    /// Shares of the written bytes for concurrent jobs, `JOB=SHARE,...`.
     pub pace: Option<&'a str>,
     /// CSV file whose columns `pace` may name.
     pub pace_from: Option<&'a Path>,
@@ -95,7 +95,7 @@ impl SourceTarget<'_> {
         LabError::config(self.pace_place.cloned().unwrap_or(Place::Argument(argument)), reason)
     }
 
-    /// Refuses `pace` and `pace_from`, for a workload that has no jobs to share bytes among.
+    /// Refuses `pace` and `pace_from` for a workload without jobs to share bytes among.
     pub(super) fn refuse_pace(&self, reason: &str) -> Result<(), LabError> {
         match (self.pace, self.pace_from) {
             (None, None) => Ok(()),
@@ -108,7 +108,7 @@ impl SourceTarget<'_> {
 pub struct Built {
     /// The commands.
     pub stream: Box<dyn CommandStream>,
-    /// Bytes to write, if it ends by itself.
+    /// Bytes to write, if it ends on its own.
     pub total_bytes: Option<u64>,
     /// Bytes of memory that it takes.
     pub memory_bytes: u64,
@@ -125,7 +125,7 @@ pub struct Built {
 /// How an application waits for the drive.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Host {
-    /// Commands that it keeps in flight; none for what the stream says.
+    /// Commands that it keeps in flight; none for those of the stream.
     pub queue_depth: Option<u32>,
     /// Nanoseconds from the completion of a command to the submission of the next in its place, with a clock.
     pub think_time_ns: u64,
@@ -164,7 +164,7 @@ impl Built {
 pub struct TimedJob {
     /// Its name; clones share one.
     pub name: String,
-    /// Nanoseconds from its first command on that do not count.
+    /// Nanoseconds from its first command that do not count.
     pub ramp: u64,
     /// The job whose results these replace, if there are any: those after a search for its queue depth.
     pub replaces: Option<usize>,
@@ -195,7 +195,7 @@ impl Deref for Workload {
 pub(super) struct Kind {
     /// The keys that choose it; a table has exactly one of all kinds' keys.
     pub(super) keys: &'static [&'static str],
-    /// Those of other kinds that its table may have beside them, with another meaning.
+    /// Keys of other kinds that its table may have too, with another meaning.
     pub(super) beside: &'static [&'static str],
     /// Reads the table of the experiment file `path`.
     pub(super) parse: fn(table: Layers, files: &Files, path: &Path) -> Result<Workload, LabError>,

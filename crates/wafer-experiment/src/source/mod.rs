@@ -47,7 +47,7 @@ impl Workload {
         Ok(Workload::new(TraceSource::from_options(files, assignments)?))
     }
 
-    /// Refuses traces, for there are no files.
+    /// Refuses traces, because there are no files.
     #[cfg(target_arch = "wasm32")]
     pub(crate) fn traces(_: &[PathBuf], _: &[String]) -> Result<Self, LabError> {
         Err(LabError::argument("trace", "a browser has no files"))

@@ -23,7 +23,7 @@ pub struct ModelSource {
     paths: &'static [&'static str],
     model: Box<dyn Model>,
     host: HostFile,
-    /// The keys, for the places of errors.
+    /// The keys, for locating errors.
     table: Layers,
     path: String,
 }
@@ -32,11 +32,11 @@ pub struct ModelSource {
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct HostFile {
-    /// Commands that the application keeps in flight, 1 to 65536: its weight beside other tenants, and with a
-    /// clock the most that wait for the drive.
+    /// Commands that the application keeps in flight, 1 to 65536: its weight relative to other tenants; with a clock,
+    /// the maximum number in flight.
     queue_depth: Option<u32>,
-    /// Microseconds that the application works between the completion of a command and the submission of the
-    /// next in its place, 0 to 1e9. Only a run with a clock heeds it.
+    /// Application think time between a completion and the next submission, in microseconds, 0 to 1e9. Ignored without
+    /// a clock.
     think_time_us: Option<f64>,
 }
 
@@ -125,7 +125,7 @@ fn space(target: &SourceTarget<'_>) -> Space {
     }
 }
 
-/// Returns one table for each model: its keys beside `model`.
+/// Returns one table for each model: its keys other than `model`.
 fn schema(generator: &mut SchemaGenerator) -> Vec<Schema> {
     let table = |info: &ModelInfo| {
         let name = json!({
@@ -181,7 +181,7 @@ pub fn models() -> &'static [ModelInfo] {
     MODELS
 }
 
-/// Returns the keys of a model with their defaults, those that every model has included.
+/// Returns the keys of a model with their defaults, including those that every model has.
 pub fn model_defaults(model: &ModelInfo) -> toml::Table {
     let mut keys = (model.defaults)();
     keys.insert("queue_depth".to_owned(), model.queue_depth.into());
@@ -189,7 +189,7 @@ pub fn model_defaults(model: &ModelInfo) -> toml::Table {
     keys
 }
 
-/// Returns the application model of a name.
+/// Returns the application model with this name.
 ///
 /// # Errors
 /// There is no such model; the message suggests a similar name.

@@ -17,35 +17,34 @@ use crate::placements::Placements;
 use crate::seed;
 use wafer_config::{Files, Layers, ResolvedDevice, schema as schemas};
 
-/// One application of an experiment; all but its `workload`.
+/// One application of an experiment, except its `workload`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct TenantFile {
-    /// Name in figures and messages. Default: `tenant0`, `tenant1`, ...
+    /// Name in charts and messages. Default: `tenant0`, `tenant1`, ...
     name: Option<String>,
-    /// Namespace that it has, by position in the device from 0. It sees no other. Default 0.
+    /// Its namespace, by position in the device from 0. It sees no other. Default 0.
     #[serde(default)]
     namespace: u8,
-    /// Where its part of the namespace begins. Default 0.
+    /// Start of its part of the namespace. Default 0.
     #[serde(default)]
     offset: Bytes,
-    /// Bytes of its part of the namespace. Default: to the end.
+    /// Size of its part of the namespace. Default: to the end.
     size: Option<Bytes>,
-    /// Its share of the written bytes, in any unit: give it to all tenants or to none. Without it a
-    /// closed loop decides: the drive serves first come, first served, so that a tenant's share of
-    /// the commands is its share of the commands in flight.
+    /// Its share of the written bytes, in any unit; set it for all tenants or for none. Without it, a closed loop
+    /// decides: the drive serves commands in order of arrival, so a tenant's share of the commands is its share of the
+    /// commands in flight.
     rate: Option<f64>,
-    /// Commands in flight, for the closed loop; with a clock the jobs of a fio tenant keep their own. Default: the
-    /// workload's own, such as `iodepth` of a fio job.
+    /// Commands in flight, for the closed loop; with a clock, the jobs of a fio tenant keep their own. Default: that of
+    /// the workload, such as `iodepth` of a fio job.
     queue_depth: Option<u32>,
-    /// `"closed-loop"` (default without `rate`) or `"time"`: by the times of the trace, for all tenants or
+    /// `"closed-loop"` (default without `rate`), or `"time"`: by the timestamps of the trace. Set it for all tenants or
     /// for none.
     pace: Option<PaceFile>,
-    /// Placement handle of writes that carry no placement directive. Default: none, the namespace's
-    /// first handle.
+    /// Placement handle of writes without a placement directive. Default: none, the namespace's first handle.
     placement: Option<u16>,
-    /// Placement handles by range of the namespace's addresses, for writes without a directive; they
-    /// go before `placement`.
+    /// Placement handles by range of the namespace's addresses, for writes without a directive; they take precedence
+    /// over `placement`.
     #[serde(default)]
     ranges: Vec<RangeFile>,
 }
@@ -54,9 +53,9 @@ struct TenantFile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 enum PaceFile {
-    /// By the commands in flight.
+    /// By commands in flight.
     ClosedLoop,
-    /// By the times of traces.
+    /// By the timestamps of traces.
     Time,
 }
 
@@ -85,7 +84,7 @@ struct Entry {
     file: TenantFile,
     placement: TenantPlacement,
     workload: Workload,
-    /// The keys, for the places of errors.
+    /// The keys, for locating errors.
     table: Layers,
 }
 
@@ -210,7 +209,7 @@ impl Source for TenantsSource {
     }
 }
 
-/// Returns the jobs of a tenant among those of all, from number `first` on: its own, or one for all of it.
+/// Returns a tenant's jobs among those of all, numbered from `first`: its own, or a single one.
 fn jobs_of(tenant: &str, own: Vec<TimedJob>, first: usize) -> Vec<TimedJob> {
     if own.is_empty() {
         return vec![TimedJob { name: tenant.to_owned(), ramp: 0, replaces: None, sync: false }];

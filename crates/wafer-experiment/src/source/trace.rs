@@ -1,4 +1,4 @@
-//! Traces: requests recorded elsewhere, in any format that wafer-trace reads.
+//! Traces: recorded requests in any format that wafer-trace reads.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -14,7 +14,7 @@ use wafer_config::{Files, Layers, schema as schemas};
 
 pub(super) const KIND: Kind = Kind { keys: &["trace", "traces"], beside: &[], parse, schema };
 
-/// Options that say what is read of a trace, not how it is played.
+/// Options that select what is read of a trace, not how it is replayed.
 const READING: [&str; 5] = ["from", "to", "volume", "strict", "format"];
 
 /// A trace with its options.
@@ -31,7 +31,7 @@ pub struct TraceFile {
 #[derive(Clone, Debug)]
 pub struct TraceSource {
     traces: Vec<TraceFile>,
-    /// Where relative paths of placement maps start.
+    /// The folder that paths of placement maps are relative to.
     folder: PathBuf,
     /// Each trace is scanned once, for all runs together.
     scans: OnceLock<Vec<Arc<Scan>>>,
@@ -55,10 +55,10 @@ impl TraceSource {
         Ok(TraceSource::new(files.iter().map(file).collect(), Path::new("")))
     }
 
-    /// As [`Self::from_options`], for traces that are read and not played.
+    /// As [`Self::from_options`], for traces that are read but not replayed.
     ///
     /// # Errors
-    /// As there; or an option is about playing.
+    /// As there, or an option applies to replay.
     pub fn to_read(files: &[PathBuf], assignments: &[String]) -> Result<Self, LabError> {
         let source = TraceSource::from_options(files, assignments)?;
         let keys = assignments.iter().map(|a| a.split('=').next().unwrap_or("").trim());
@@ -109,7 +109,7 @@ impl TraceSource {
         TraceSource { placements: Some(placements), ..self }
     }
 
-    /// Returns the commands that all traces together keep in flight; none if they go by time.
+    /// Returns the commands that all traces together keep in flight; none if they are paced by time.
     fn queue_depth(&self) -> Option<u32> {
         self.traces.iter().map(|trace| trace.options.queue_depth).sum()
     }
@@ -182,7 +182,7 @@ impl Source for TraceSource {
     }
 }
 
-/// `trace = "FILE"` with its options beside it, or `traces = [{ file = "FILE", ... }, ...]`.
+/// `trace = "FILE"` with its options alongside, or `traces = [{ file = "FILE", ... }, ...]`.
 fn parse(table: Layers, files: &Files, _: &Path) -> Result<Workload, LabError> {
     source(table, files).map(Workload::new)
 }
@@ -224,7 +224,7 @@ fn source(mut table: Layers, files: &Files) -> Result<TraceSource, LabError> {
         let file = table.take_string("trace")?.unwrap_or_default();
         vec![TraceFile { file: files.data(place, file.as_ref())?, options: options(&table)? }]
     } else {
-        /// Nothing stands beside the list.
+        /// The list stands alone.
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
         struct Nothing {}

@@ -13,7 +13,7 @@ use wafer_nvme::AnaState;
 pub enum Request {
     /// Report what is injected and which hosts are connected.
     Status(NoFields),
-    /// Add a media error to logical blocks, or take it away.
+    /// Add a media error to logical blocks, or remove it.
     MediaError(Range),
     /// Delay reads of logical blocks.
     ReadDelay(ReadDelays),
@@ -27,11 +27,11 @@ pub enum Request {
     Event(Event),
     /// Change the access to namespaces through a port.
     Ana(Ana),
-    /// Switch a namespace on or off, or change what hosts tell it by.
+    /// Switch a namespace on or off, or change its identity.
     Namespace(Namespace),
     /// Change which hosts may connect, and how they authenticate.
     Hosts(Hosts),
-    /// Take away everything that is injected but media errors. Namespaces, states of ports and hosts stay as they are.
+    /// Remove everything injected except media errors. Namespaces, port states and hosts are unchanged.
     Clear(NoFields),
 }
 
@@ -50,7 +50,7 @@ pub struct Range {
     pub lba: u64,
     /// Number of logical blocks.
     pub blocks: u64,
-    /// Whether to take away what is injected there.
+    /// Whether to remove what is injected there.
     #[serde(default)]
     pub clear: bool,
 }
@@ -65,15 +65,15 @@ pub struct ReadDelays {
     pub lba: u64,
     /// Number of logical blocks.
     pub blocks: u64,
-    /// Time of each read, milliseconds; 0 takes away the delays that concern any of the blocks.
+    /// Time of each read, milliseconds; 0 removes the delays that affect any of the blocks.
     pub milliseconds: u32,
 }
 
-/// Values of the SMART log. Those that are not given stay as they are.
+/// Values of the SMART log. Unspecified values are unchanged.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct HealthChange {
-    /// Whether to give back all of the drive's own values first.
+    /// Whether to restore all of the drive's own values first.
     pub clear: bool,
     /// Available Spare, percent.
     pub available_spare: Option<u8>,
@@ -81,11 +81,11 @@ pub struct HealthChange {
     pub temperature: Option<u16>,
     /// Percentage Used.
     pub percentage_used: Option<u8>,
-    /// Bits of Critical Warning beside those that follow from the values.
+    /// Bits of Critical Warning in addition to those implied by the values.
     pub critical_warning: Option<u8>,
 }
 
-/// Commands that are to fail.
+/// Commands to fail.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fail {
@@ -148,7 +148,7 @@ pub struct Ana {
     pub state: AnaAccess,
 }
 
-/// A change of a namespace. What is not given stays as it is.
+/// A change of a namespace. Unspecified values are unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Namespace {
@@ -157,7 +157,7 @@ pub struct Namespace {
     /// Whether the hosts that it is attached to see it.
     #[serde(default)]
     pub on: Option<bool>,
-    /// Its UUID; it gets another NGUID, too. Only while it is off.
+    /// Its UUID; the NGUID changes too. Only while it is off.
     #[serde(default)]
     pub uuid: Option<Uuid>,
     /// Its ANA group, from 1 to 16. Only while it is off.
@@ -176,7 +176,7 @@ pub enum AnaAccess {
     NonOptimized,
     /// ANA Inaccessible: no command reaches a namespace, and hosts use another port.
     Inaccessible,
-    /// ANA Persistent Loss: as inaccessible, for good.
+    /// ANA Persistent Loss: as inaccessible, permanently.
     PersistentLoss,
     /// ANA Change: hosts try again.
     Change,
@@ -210,7 +210,7 @@ impl From<AnaState> for AnaAccess {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Response {
-    /// It is done. Has the status, or what the request affects.
+    /// Done. Contains the status, or what the request affects.
     Done(Value),
     /// The request is wrong; nothing has changed.
     Refused(String),

@@ -1,13 +1,12 @@
 //! Aerospike: a key-value store that writes large blocks and defragments those that are half invalid.
 //!
 //! What it follows (Aerospike documentation, "Storage engine", "Defragmentation", `namespace` context of the
-//! configuration reference): records are appended to a write block in memory, which goes to the drive
-//! whole when it is full; an update invalidates the old copy in its block; a block whose live part
-//! falls below `defrag_lwm` is queued, read, and its live records are appended to a separate write block
-//! of defragmentation; blocks without live records go to the end of the queue of free blocks, and
-//! the next one to write comes from its front. A block that was defragmented is free only when the
-//! copies of its records have been flushed. Reads are served from memory for blocks among the last
-//! `post_write_queue` written.
+//! configuration reference): records are appended to a write block in memory, which goes to the drive as a whole when
+//! it is full; an update invalidates the old copy in its block; a block whose live part falls below `defrag_lwm` is
+//! queued and read, and its live records are appended to a separate write block for defragmentation; blocks without
+//! live records go to the end of the queue of free blocks, and the next one to write comes from its front. A block that
+//! was defragmented is free only when the copies of its records have been flushed. Reads are served from memory for
+//! blocks among the last `post_write_queue` written.
 //!
 //! Keys follow YCSB (Cooper et al., SoCC 2010), workloads A to F.
 //!
@@ -32,15 +31,15 @@ use super::keys::{KeyOrder, Keys};
 use super::space::Space;
 use wafer_interface::InvalidKey;
 
-/// Aerospike on one device of its own.
+/// Aerospike on a device of its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AerospikeConfig {
     /// `write-block-size`: bytes of a write, a power of two from 4 KiB to 8 MiB. Default
     /// 128 KiB (the studies use 32 to 256 KiB).
     pub write_block: Bytes,
-    /// Bytes of a record on the drive, with its header, at least 64. Default 1200 B (YCSB: 10 fields
-    /// of 100 B; the rest, names and header, is an assumption).
+    /// Size of a record on the drive, including its header, at least 64 bytes. Default 1200 B (YCSB: 10 fields of 100
+    /// B; the rest, names and header, is an assumption).
     pub record: Bytes,
     /// Live records as a share of the namespace's capacity. Default 0.33 (calibrated on the
     /// four-database figures; the studies do not give it).
@@ -48,24 +47,24 @@ pub struct AerospikeConfig {
     /// `defrag-lwm-pct` as a share: blocks with less live data are defragmented. Default 0.5
     /// (Aerospike's default).
     pub defrag_lwm: f64,
-    /// YCSB core workload: `"a"` (50 % updates), `"b"` (5 % updates), `"c"` (reads only), `"d"` (5 %
-    /// inserts), `"e"` (scans, 5 % inserts), `"f"` (50 % read-modify-write). An insert expires the oldest
-    /// record, so that `fill` stays. Default "a" (the studies).
+    /// YCSB core workload: `"a"` (50 % updates), `"b"` (5 % updates), `"c"` (reads only), `"d"` (5 % inserts), `"e"`
+    /// (scans, 5 % inserts), `"f"` (50 % read-modify-write). An insert expires the oldest record, so that `fill` stays
+    /// constant. Default "a" (the studies).
     pub ycsb: Ycsb,
     /// Choice of keys: `"uniform"`, `"zipfian"` (exponent 0.99, scattered) or `"latest"` (zipfian from the
     /// newest). Default "uniform" (the studies; YCSB's own default for A is zipfian).
     pub keys: KeyOrder,
-    /// Send the reads too: they change no figure of writes and take time. Default true.
+    /// Also issue reads. They do not affect write figures but slow the simulation. Default true.
     pub reads: bool,
-    /// `post-write-queue`: blocks last written whose records are read from memory. Default 256
-    /// (Aerospike's default).
+    /// `post-write-queue`: number of last written blocks whose records are read from memory. Default 256 (Aerospike's
+    /// default).
     pub post_write_queue: u32,
-    /// Deallocate a block when it holds no live record. Default false (Aerospike on raw devices).
+    /// Deallocate a block when it holds no live records. Default false (Aerospike on raw devices).
     pub trim: bool,
-    /// Placement handle of the blocks of clients. Default none: no placement directive.
+    /// Placement handle of blocks written for clients. Default none: no placement directive.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub handle: Option<u16>,
-    /// Placement handle of the blocks of defragmentation. Default none: as `handle`.
+    /// Placement handle of blocks written by defragmentation. Default none: the same as `handle`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub defrag_handle: Option<u16>,
 }

@@ -27,7 +27,7 @@ pub enum Ycsb {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Other {
     Nothing,
-    /// So many records from a key on.
+    /// A number of records from a key on.
     Read(u32),
 }
 

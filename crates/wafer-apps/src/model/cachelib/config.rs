@@ -14,40 +14,38 @@ use wafer_interface::InvalidKey;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CachelibConfig {
-    /// Share of the flash that the small-object cache has. Default 0.04 (CacheLib's studies: 4 %).
+    /// Share of the flash for the small-object cache. Default 0.04 (CacheLib's studies: 4 %).
     pub soc: f64,
-    /// Objects up to this size, with their key, are small. Default 640 B (CacheLib's
-    /// `navySmallItemMaxSize`).
+    /// Objects up to this size, including the key, are small. Default 640 B (CacheLib's `navySmallItemMaxSize`).
     pub small_max: Bytes,
     /// Bytes of a region of the large-object cache. Default 16 MiB (CacheLib).
     pub region: Bytes,
-    /// Objects that DRAM holds, as a share of the flash's bytes. Default 0.045 (EuroSys 2025: 42 GB
-    /// beside 930 GB).
+    /// Objects in DRAM, as a share of the flash's bytes. Default 0.045 (EuroSys 2025: 42 GB of DRAM, 930 GB of flash).
     pub dram: f64,
-    /// Share of the objects leaving DRAM that flash admits, at random. Default 1.
+    /// Share of objects evicted from DRAM that flash admits, at random. Default 1.
     pub admission: f64,
-    /// Requests from this file instead of the law: a CSV of CacheLib's key-value traces with columns
-    /// `key,op,size,op_count,key_size` or those of 2024, relative to the experiment file. After its end it
-    /// begins again. Default none.
+    /// Requests from this file instead of the synthetic workload: a CSV of CacheLib's key-value traces with columns
+    /// `key,op,size,op_count,key_size` or those of 2024, relative to the experiment file. Restarts at the end. Default
+    /// none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<PathBuf>,
-    /// Bytes of all objects that the law knows, in multiples of the flash. Default 2 (assumption).
+    /// Bytes of all objects of the synthetic workload, in multiples of the flash. Default 2 (assumption).
     pub working_set: f64,
-    /// Zipf exponent of the keys' popularity. Default 0.9 (assumption: between the 0.55 and 0.99 that
-    /// studies of Meta's caches give).
+    /// Zipf exponent of key popularity. Default 0.9 (assumption: between the 0.55 and 0.99 that studies of Meta's
+    /// caches give).
     pub popularity: f64,
-    /// Share of the requests that set; the others get, and a get that misses sets. Default 0.2
-    /// (EuroSys 2025: four gets a set in the key-value trace).
+    /// Share of requests that set; the others get, and a get that misses sets. Default 0.2 (EuroSys 2025: four gets per
+    /// set in the key-value trace).
     pub sets: f64,
-    /// Share of the requests that delete. Default 0.
+    /// Share of requests that delete. Default 0.
     pub deletes: f64,
-    /// Share of the keys whose objects are large. Default 0.04 (calibrated on WARP's SOC 40 % run).
+    /// Share of keys whose objects are large. Default 0.04 (calibrated on WARP's SOC 40 % run).
     pub large_keys: f64,
-    /// Mean bytes of a small object. Default 300 B (assumption).
+    /// Mean size of a small object. Default 300 B (assumption).
     pub small_object: Bytes,
-    /// Mean bytes of a large object; log-normal with a deviation of 1. Default 24 KiB (assumption).
+    /// Mean size of a large object; log-normal with a deviation of 1. Default 24 KiB (assumption).
     pub large_object: Bytes,
-    /// Send the reads too: they change no figure of writes and take time. Default true.
+    /// Also issue reads. They do not affect write figures but slow the simulation. Default true.
     pub reads: bool,
     /// Placement handle of the small-object cache. Default none: no placement directive.
     #[serde(skip_serializing_if = "Option::is_none")]

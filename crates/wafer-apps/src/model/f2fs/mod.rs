@@ -1,14 +1,13 @@
-//! F2FS under a file server: six logs, cleaning, checkpoints, and the placement that Linux gives it.
+//! F2FS under a file server: six logs, cleaning, checkpoints, and the placement that Linux uses.
 //!
-//! What it follows (Lee et al., "F2FS", FAST '15; Linux fs/f2fs): the main area is segments of 2 MiB; six
-//! logs write to it, hot, warm and cold, for nodes and for data. User data is warm unless a hint or the
-//! file's extension says otherwise, data moved by cleaning is cold; the inode of a file is a warm
-//! node, of a directory a hot one. An update is written elsewhere and leaves the old block
-//! invalid. A new segment is taken while there are enough free ones; else the log writes into the invalid
-//! blocks of a used segment of its kind (slack space recycling, SSR), or cleaning empties the segment
-//! with the fewest valid blocks. A checkpoint writes the node blocks that changed, and the blocks of
-//! NAT, SIT and checkpoint packs in their own area, in place; segments that hold nothing valid become
-//! free with it, and `discard` then deallocates them.
+//! What it follows (Lee et al., "F2FS", FAST '15; Linux fs/f2fs): the main area is segments of 2 MiB; six logs write to
+//! it, hot, warm and cold, for nodes and for data. User data is warm unless a hint or the file's extension says
+//! otherwise, and data moved by cleaning is cold; the inode of a file is a warm node, that of a directory a hot one. An
+//! update is written elsewhere and invalidates the old block. A new segment is taken while there are enough free ones;
+//! otherwise the log writes into the invalid blocks of a used segment of its kind (slack space recycling, SSR), or
+//! cleaning empties the segment with the fewest valid blocks. A checkpoint writes the node blocks that changed, and the
+//! blocks of NAT, SIT and checkpoint packs in their own area, in place; segments that hold nothing valid become free
+//! with it, and `discard` then deallocates them.
 //!
 //! The file server is filebench's as the study ran it: files of 512 KiB until the file system is 80 %
 //! full, then overwrites of 256 KiB at random. Directory operations are left out.
@@ -27,7 +26,7 @@ use super::configuration::Configuration;
 use super::space::Space;
 use wafer_interface::InvalidKey;
 
-/// Deallocation of freed space.
+/// Deallocation of free space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Discard {
@@ -45,10 +44,10 @@ pub enum Discard {
 pub enum Temperature {
     /// As Linux does without hints: all user data is warm.
     Linux,
-    /// By file: the fifth of the files that is most popular is hot, the last half cold. An oracle.
+    /// By file: the most popular fifth of the files is hot, the least popular half cold. An oracle.
     File,
-    /// By update frequency: a file is hot when its last update is less than half the mean time between
-    /// updates of a file ago, cold when it is more than twice.
+    /// By update frequency: a file is hot if its last update was less than half the mean time between updates of a file
+    /// ago, cold if it was more than twice that time ago.
     Frequency,
 }
 
@@ -56,30 +55,30 @@ pub enum Temperature {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct F2fsConfig {
-    /// Bytes of a file, whole pages. Default 512 KiB (WARP: file server of filebench).
+    /// Size of a file, in whole pages. Default 512 KiB (WARP: file server of filebench).
     pub file: Bytes,
-    /// Bytes of an overwrite, at a multiple of itself within the file. Default 256 KiB (WARP).
+    /// Size of an overwrite, aligned to itself within the file. Default 256 KiB (WARP).
     pub overwrite: Bytes,
-    /// Share of the main area, without its reserve, that files fill. Default 0.8 (WARP).
+    /// Share of the main area, excluding the reserve, that files fill. Default 0.8 (WARP).
     pub fill: f64,
     /// Share of the main area that is reserved for cleaning (`mkfs.f2fs -o`). Default 0.05
     /// (mkfs.f2fs, for large volumes a few percent).
     pub reserved: f64,
-    /// Zipf exponent of the files' popularity; 0 is uniform. Default 0 (WARP's overwrites are random).
+    /// Zipf exponent of file popularity; 0 is uniform. Default 0 (WARP's overwrites are random).
     pub popularity: f64,
-    /// Bytes written between checkpoints. Default 256 MiB (assumption: one a minute at the emulator's
-    /// pace; `checkpoint_interval` is 60 s).
+    /// Bytes written between checkpoints. Default 256 MiB (assumption: one per minute at the emulator's pace;
+    /// `checkpoint_interval` is 60 s).
     pub checkpoint: Bytes,
-    /// Segments that are free when logs begin to reuse invalid blocks (SSR); `reserved` counts
-    /// apart. 0: never, cleaning only (LFS mode). Default 12 (two a log, as `need_SSR`).
+    /// Number of free segments at which logs begin to reuse invalid blocks (SSR), not counting `reserved`. 0: never,
+    /// cleaning only (LFS mode). Default 12 (two per log, as `need_SSR`).
     pub ssr_below: u32,
-    /// `"none"`, `"segment"` or `"block"`: the unit of deallocation. Default "segment" (mount option discard;
-    /// single blocks go to the drive late, when it is idle).
+    /// `"none"`, `"segment"` or `"block"`: the unit of deallocation. Default "segment" (mount option discard; single
+    /// blocks are discarded late, when the drive is idle).
     pub discard: Discard,
-    /// `"linux"`, `"file"` or `"frequency"`: how user data is classed. Default "linux".
+    /// `"linux"`, `"file"` or `"frequency"`: how user data is classified. Default "linux".
     pub temperature: Temperature,
-    /// Placement handles of the logs, in this order: hot, warm, cold data, hot, warm, cold nodes,
-    /// and metadata in place. Default none: no placement directive.
+    /// Placement handles of the logs, in this order: hot, warm, cold data, hot, warm, cold nodes, and in-place
+    /// metadata. Default none: no placement directive.
     pub handles: Vec<u16>,
 }
 
@@ -114,7 +113,7 @@ const PACK: u64 = 8;
 const LEAST_SPARE: u32 = 16;
 
 struct Sizes {
-    /// Blocks of metadata in place, in front of the main area.
+    /// Blocks of in-place metadata, before the main area.
     meta: u64,
     segments: u32,
     reserved: u32,

@@ -1,19 +1,18 @@
-//! Kernel build: `make -jN` again and again, after touching a header that much of the tree includes.
+//! Kernel build: `make -jN` repeatedly, after touching a header that much of the tree includes.
 //!
-//! KIOXIA's performance brief on the XD8 (2025): Linux 6.12.1 with `make -j64`, the root file system on
-//! one namespace, /tmp and swap on another, 128 GB of memory or 8 GB.
+//! KIOXIA's performance brief on the XD8 (2025): Linux 6.12.1 with `make -j64`, the root file system on one namespace,
+//! /tmp and swap on another, 128 GB of memory or 8 GB.
 //!
-//! What it follows: every compilation makes a temporary file in /tmp and an object in the tree. Files
-//! are dirty in the page cache first and get their place when they are written back (delayed
-//! allocation): after `dirty_expire`, or when more than `page_cache` is dirty. So a file deleted before
-//! never reaches the drive. Places are taken by next fit, which circulates through the file system.
-//! Each file system has a journal, a ring, written every `commit` with the metadata blocks that
-//! changed, and writes these in place when they have been dirty for `dirty_expire`. Under a memory limit
-//! processes are swapped out; slots come from clusters of 256 pages, as in the kernel's swap allocation
+//! What it follows: every compilation makes a temporary file in /tmp and an object in the tree. Files are dirty in the
+//! page cache first and get their place when they are written back (delayed allocation): after `dirty_expire`, or when
+//! more than `page_cache` is dirty. So a file deleted before that never reaches the drive. Places are taken by next
+//! fit, which circulates through the file system. Each file system has a journal, a ring, written every `commit` with
+//! the metadata blocks that changed, and writes these in place when they have been dirty for `dirty_expire`. Under a
+//! memory limit processes are swapped out; slots come from clusters of 256 pages, as in the kernel's swap allocation
 //! (mm/swapfile.c), and are free again when the process ends.
 //!
-//! The brief gives no sizes, shares or lifetimes: those are assumptions, calibrated so that
-//! the shares of the bytes come out as stated in docs/studies/models.md.
+//! The brief gives no sizes, shares or lifetimes: those are assumptions, calibrated so that the shares of the bytes are
+//! those stated in docs/studies/models.md.
 
 mod files;
 mod metadata;
@@ -38,29 +37,29 @@ use super::configuration::Configuration;
 use super::space::Space;
 use wafer_interface::InvalidKey;
 
-/// Compilation of the Linux kernel again and again.
+/// Repeated compilation of the Linux kernel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct KernelBuildConfig {
-    /// With a single namespace, the share of it that the root file system has; with two the first is
-    /// the root, the second has /tmp and swap. Default 0.026 (the brief: 100 of 3,840 GB).
+    /// With a single namespace, the share of it for the root file system; with two, the first is the root and the
+    /// second has /tmp and swap. Default 0.026 (the brief: 100 of 3,840 GB).
     pub root: f64,
-    /// Compilations at the same time. Default 64 (the brief: `make -j64`).
+    /// Concurrent compilations. Default 64 (the brief: `make -j64`).
     pub jobs: u32,
-    /// Seconds of a compilation. Default 3 (assumption).
+    /// Duration of a compilation, in seconds. Default 3 (assumption).
     pub compile_seconds: f64,
     /// Objects of the tree as a share of the root file system. Default 0.3 (assumption).
     pub tree: f64,
     /// Share of the objects that a touched header rebuilds. Default 0.7 (assumption: "a widely
     /// included header").
     pub rebuilt: f64,
-    /// Mean bytes of an object; exponential, whole pages. Default 48 KiB (assumption).
+    /// Mean size of an object; exponential, in whole pages. Default 48 KiB (assumption).
     pub object: Bytes,
-    /// Mean bytes of temporary files of a compilation; exponential, whole pages. Default 256 KiB
-    /// (assumption, calibrated on the share of /tmp).
+    /// Mean bytes of temporary files per compilation; exponential, in whole pages. Default 256 KiB (assumption,
+    /// calibrated on the share of /tmp).
     pub temporary: Bytes,
-    /// Share of the temporary files that stay until the iteration ends; the others go with their
-    /// compilation. Default 0.6 (assumption, calibrated on the share of /tmp).
+    /// Share of the temporary files that stay until the iteration ends; the others are deleted with their compilation.
+    /// Default 0.6 (assumption, calibrated on the share of /tmp).
     pub kept: f64,
     /// Dirty bytes that the page cache holds. Default 64 MiB (assumption, for a drive scaled down).
     pub page_cache: Bytes,
@@ -70,15 +69,15 @@ pub struct KernelBuildConfig {
     pub commit: f64,
     /// Journal of each file system as a share of the root's. Default 0.01 (ext4: 1 GiB at most).
     pub journal: f64,
-    /// Metadata blocks that each file system writes again and again, as a share of the root. Default
-    /// 0.003 (assumption: neighbouring inodes and one directory share blocks; more of it, with its
-    /// journal, raises WAF also where each namespace has a handle).
+    /// Metadata blocks that each file system rewrites repeatedly, as a share of the root. Default 0.003 (assumption:
+    /// neighbouring inodes and one directory share blocks; more of it, with its journal, also raises the WAF where each
+    /// namespace has a handle).
     pub metadata: f64,
-    /// Bytes that a compilation swaps out, mean; exponential, whole pages. Default 0: enough memory.
+    /// Mean bytes that a compilation swaps out; exponential, in whole pages. Default 0: enough memory.
     pub swapped: Bytes,
     /// Swap area as a share of its namespace. Default 0.07 (the brief: 256 GiB of 3,740 GB).
     pub swap: f64,
-    /// Deallocate files as they are deleted (`mount -o discard`). Default false.
+    /// Deallocate files when they are deleted (`mount -o discard`). Default false.
     pub discard: bool,
     /// Placement handle of the root file system. Default none: the namespace's first handle.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -125,7 +124,7 @@ const WHATS: [(What, &str, &str); 5] = [
     (What::Swap, "swap_share", "swap, of the bytes written"),
 ];
 
-/// Metadata blocks that a file's creation or deletion changes: inode and directory, a bitmap now and then.
+/// Metadata blocks that a file's creation or deletion changes: inode and directory, occasionally a bitmap.
 const TOUCHED: u32 = 2;
 
 impl KernelBuildConfig {
@@ -209,7 +208,7 @@ impl KernelBuildConfig {
 impl Configuration for KernelBuildConfig {
     const NAME: &'static str = "kernel-build";
     const SUMMARY: &'static str =
-        "Linux kernel compiled again and again: objects, /tmp, journals, page cache, swap";
+        "Linux kernel, compiled repeatedly: objects, /tmp, journals, page cache, swap";
     type Application = KernelBuild;
 
     fn memory(&self, space: &Space) -> Result<u64, InvalidKey> {

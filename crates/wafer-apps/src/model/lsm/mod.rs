@@ -1,4 +1,4 @@
-//! LSM store: a log-structured merge tree with levelled compaction, as RocksDB and its kin have it.
+//! LSM store: a log-structured merge tree with levelled compaction, as in RocksDB and similar stores.
 //!
 //! What it follows (O'Neil et al. 1996; RocksDB wiki, "Leveled Compaction", "Write Ahead Log"): a write
 //! goes to the write-ahead log and the memtable. A full memtable becomes a sorted file of level 0, and
@@ -34,7 +34,7 @@ use wafer_interface::InvalidKey;
 pub struct LsmConfig {
     /// Live data as a share of the namespace. Default 0.5 (assumption).
     pub fill: f64,
-    /// Bytes of a record with its key. Default 1 KiB (assumption: YCSB's).
+    /// Size of a record including its key. Default 1 KiB (assumption: YCSB's).
     pub record: Bytes,
     /// `write_buffer_size`: bytes of the memtable. Default 64 MiB.
     pub memtable: Bytes,
@@ -44,25 +44,25 @@ pub struct LsmConfig {
     pub l0_files: u32,
     /// `max_bytes_for_level_base`: bytes of level 1. Default 256 MiB.
     pub level1: Bytes,
-    /// `max_bytes_for_level_multiplier`: how much larger a level is than the one above. Default 10.
+    /// `max_bytes_for_level_multiplier`: size of a level relative to the one above. Default 10.
     pub ratio: f64,
     /// Choice of keys: `"uniform"`, `"zipfian"` (exponent 0.99, scattered) or `"latest"` (from the newest
     /// written). Default "uniform".
     pub keys: KeyOrder,
-    /// Share of the operations that read. Default 0: writes only (db_bench's overwrite).
+    /// Share of operations that read. Default 0: writes only (db_bench's overwrite).
     pub reads: f64,
-    /// Share of the writes that delete. Default 0.
+    /// Share of writes that delete. Default 0.
     pub deletes: f64,
     /// Keep a write-ahead log. Default true.
     pub wal: bool,
-    /// Bytes of a write of the log: groups of commits, whole pages. Default 32 KiB (assumption).
+    /// Size of a log write, a group of commits, in whole pages. Default 32 KiB (assumption).
     pub wal_write: Bytes,
-    /// Deallocate a file as it is deleted (the file system's discard). Default true.
+    /// Deallocate a file when it is deleted (the file system's discard). Default true.
     pub trim: bool,
     /// Placement handle of the log. Default none: no placement directive.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wal_handle: Option<u16>,
-    /// Placement handles of level 0, level 1, ...; deeper levels have the last. Default none.
+    /// Placement handles of level 0, level 1, ...; deeper levels use the last one. Default none.
     pub level_handles: Vec<u16>,
 }
 
@@ -92,7 +92,7 @@ impl Default for LsmConfig {
 const PAGE: u64 = 4096;
 /// Bytes of a write of a sorted file (RocksDB's `writable_file_max_buffer_size`).
 const WRITE: u64 = 1 << 20;
-/// Live data at most, as a share of the namespace: files being merged exist twice.
+/// Maximum live data, as a share of the namespace: files being merged exist twice.
 const MOST_FILL: f64 = 0.8;
 
 impl LsmConfig {
@@ -133,8 +133,8 @@ impl LsmConfig {
         Ok(keys)
     }
 
-    /// Bytes that the store takes at worst beside its data: level 0 and the log, and the outputs of a
-    /// merge while its inputs are still there.
+    /// Bytes that the store takes at worst in addition to its data: level 0 and the log, and the outputs of a merge
+    /// while its inputs are still there.
     fn beside(&self) -> f64 {
         let level0 = self.memtable.0 * u64::from(self.l0_files);
         let upper = (level0 + 2 * self.level1.0) as f64;
@@ -220,7 +220,7 @@ impl Lsm {
         handle.map_or(Placement::NONE, |handle| Placement(*handle))
     }
 
-    /// Allocates the extents of a file; without room there are none, which is counted.
+    /// Allocates the extents of a file; if there is no room, there are none, which is counted.
     fn allocate(&mut self, bytes: u64) -> Vec<Extent> {
         let taken = self.area.take(bytes.div_ceil(PAGE));
         self.counts.without_room += u64::from(taken.is_none());
