@@ -1,26 +1,25 @@
-//! Attribution in the result record: whose writes cause relocations of whose data. The rule stands
-//! at [`wafer_device::Attribution`].
+//! Attribution in the result record: whose writes cause relocations of whose data. See [`wafer_device::Attribution`]
+//! for the rule.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wafer_device::{Collected, Device};
 use wafer_interface::{LBA_BYTES, Observer};
 
-/// Attribution of a run, in bytes, preconditioning left out. Rows and columns are in the order of
-/// `handles`.
+/// Attribution of a run, in bytes, excluding preconditioning. Rows and columns are in the order of `handles`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AttributionRecord {
-    /// Handles that were written, whose data was moved, or that own collected reclaim units.
+    /// Handles that were written, whose data was moved or that own collected reclaim units.
     pub handles: Vec<String>,
     /// Host bytes of each handle.
     pub host_bytes: Vec<u64>,
     /// Of those, bytes of commands that began where the last command of the same handle ended.
     pub sequential_bytes: Vec<u64>,
-    /// Row `i`, column `j`: bytes relocated that were written through `j`, because `i` invalidated
-    /// pages of the victims. All entries together are everything relocated.
+    /// Row `i`, column `j`: bytes relocated that were written through `j`, because `i` invalidated pages of the
+    /// victims. All entries together add up to everything relocated.
     pub relocated_bytes: Vec<Vec<u64>>,
-    /// Row `i`, column `j`: bytes relocated that were written through `j`, in collections that a write
-    /// through `i` asked for.
+    /// Row `i`, column `j`: bytes relocated that were written through `j`, in collections that a write through `i`
+    /// triggered.
     pub demanded_bytes: Vec<Vec<u64>>,
     /// Owners of reclaim units: the handles, then `gc` for relocated data of several handles.
     pub owners: Vec<String>,

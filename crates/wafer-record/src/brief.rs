@@ -6,8 +6,8 @@ use crate::{Record, Series, Timeline};
 const LEAST: usize = 4;
 
 impl Record {
-    /// Returns the record with about `numbers` values in its timeline, without what readers compute and
-    /// without the map of reclaim units.
+    /// Returns the record with about `numbers` values in its timeline, without what readers compute and the map of
+    /// reclaim units.
     ///
     /// Totals, provenance and the digest remain those of the whole record.
     pub fn brief(mut self, numbers: usize) -> Record {
@@ -34,7 +34,7 @@ impl Timeline {
         2 + 2 * self.handles.len() + optional.into_iter().filter(|empty| !empty).count()
     }
 
-    /// Returns at most `points` samples, at least 2, evenly spaced by number; the last one stays.
+    /// Returns at most `points` samples, at least 2, evenly spaced by number, including the last one.
     pub fn thinned(self, points: usize) -> Timeline {
         let (count, points) = (self.host_bytes.len(), points.max(2));
         if count <= points {
@@ -58,7 +58,7 @@ impl Timeline {
     }
 }
 
-/// Returns the values at the indexes; those of a series that was not recorded are none.
+/// Returns the values at the indices; none for a series that was not recorded.
 fn at<T: Copy>(values: &[T], indexes: &[usize]) -> Vec<T> {
     indexes.iter().filter_map(|index| values.get(*index).copied()).collect()
 }

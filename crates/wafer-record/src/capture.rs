@@ -1,8 +1,8 @@
 //! `wafer.capture/1`: the commands of hosts to a drive, as recorded by `wafer serve --record`.
 //!
-//! The layout is in `docs/reference/capture-format.md`: a header (magic, version, JSON about the device), then
-//! zstd frames whose contents, one after the other, are records of 24 bytes. Each frame ends on a
-//! record, so a file that was cut off (the recorder was killed) is good up to its last whole frame.
+//! The layout is in `docs/reference/capture-format.md`: a header (magic, version, JSON about the device), then zstd
+//! frames whose contents, one after the other, are records of 24 bytes. Each frame ends on a record, so a truncated
+//! file (the recorder was killed) is valid up to its last whole frame.
 
 mod reader;
 mod record;
@@ -26,7 +26,7 @@ pub const MAGIC: [u8; 8] = *b"WAFERCAP";
 pub const VERSION: u16 = 1;
 /// Bytes of one record.
 pub const RECORD_BYTES: usize = 24;
-/// Longest header that is read, in bytes: far more than 255 namespaces need.
+/// Maximum header length, in bytes: far more than 255 namespaces need.
 const MAX_HEADER: u32 = 16 << 20;
 
 /// The recorded drive at the start of the recording.
@@ -41,10 +41,10 @@ pub struct CaptureHeader {
     /// UUID of the drive, if it has files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drive: Option<String>,
-    /// Media bytes that the drive had written before.
+    /// Media bytes that the drive had already written.
     #[serde(default)]
     pub earlier_media_bytes: u64,
-    /// The device's configuration, every key resolved.
+    /// The device's configuration, with every key resolved.
     pub device: DeviceConfig,
     /// Sizes that follow from it.
     pub geometry: CaptureGeometry,
@@ -52,7 +52,7 @@ pub struct CaptureHeader {
     pub namespaces: Vec<CaptureNamespace>,
 }
 
-/// Returns the notice on a capture of a drive that had written so many media bytes before; none for a fresh one.
+/// Returns the notice for a capture of a drive that had already written this many media bytes; none for a fresh one.
 pub fn used_before(capture: &Path, media_bytes: u64) -> Option<String> {
     let (path, bytes) = (capture.display(), bytes(media_bytes));
     let text = format!(
@@ -94,13 +94,13 @@ impl From<&Geometry> for CaptureGeometry {
 /// A namespace of the recorded drive.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CaptureNamespace {
-    /// The number that records use, from 0: NSID less one.
+    /// The number that records use, from 0: NSID minus one.
     pub namespace: u8,
     /// Capacity in units of 512 bytes.
     pub blocks: u64,
     /// Bytes of a logical block as hosts see it, 512 or 4096.
     pub lba_bytes: u32,
-    /// The reclaim unit handles behind its placement handles.
+    /// The reclaim unit handles of its placement handles.
     pub handles: Vec<u16>,
 }
 

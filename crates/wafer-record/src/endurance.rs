@@ -1,7 +1,7 @@
 //! Life, drive writes per day, cost and carbon of a drive under a workload with a given WAF.
 //!
-//! Flash wears with *media* writes. A drive rated for a number of host bytes (TBW) was rated at some WAF,
-//! so it endures `tbw * rated_waf` bytes of media writes. It lives until the workload has written them.
+//! Flash wears with *media* writes. A drive rated for a number of host bytes (TBW) was rated at some WAF, so it endures
+//! `tbw * rated_waf` bytes of media writes. It lasts until the workload has written them.
 
 use std::fmt;
 
@@ -88,11 +88,11 @@ pub enum Rating {
     Dwpd(f64),
     /// Host bytes written over the life of the drive, TB (decimal).
     Tbw(f64),
-    /// Program/erase cycles of so many bytes of flash.
+    /// Program/erase cycles of a number of bytes of flash.
     Cycles {
         /// Cycles of each block.
         cycles: u32,
-        /// Bytes of flash, spare space included.
+        /// Bytes of flash, including spare space.
         flash_bytes: u64,
     },
 }
@@ -110,13 +110,13 @@ pub struct Drive {
     pub warranty_years: f64,
     /// Price, in any currency.
     pub price: Option<f64>,
-    /// Mean electrical power; 0 leaves operational carbon out.
+    /// Mean electrical power; 0 omits operational carbon.
     pub watts: f64,
     /// Carbon of manufacturing, kg CO2e per GB (decimal) of capacity.
     pub embodied_carbon: f64,
     /// Carbon of electricity, kg CO2 per kWh.
     pub grid_intensity: f64,
-    /// Years after which the drive is replaced, worn or not; bounds cost and carbon.
+    /// Years after which the drive is replaced, worn out or not; bounds cost and carbon.
     pub longest_life: Option<f64>,
 }
 
@@ -125,15 +125,15 @@ pub struct Drive {
 pub struct Life {
     /// Years until the rated media writes are used up.
     pub years: f64,
-    /// Host writes in drive capacities a day.
+    /// Host writes in drive capacities per day.
     pub dwpd: f64,
     /// Host bytes over the life of the drive at this WAF, TB (decimal).
     pub tbw: f64,
-    /// Drive writes per day that would use up the rating in the years of warranty.
+    /// Drive writes per day that would use up the rating within the warranty.
     pub dwpd_over_warranty: f64,
     /// Price over years; none without a price.
     pub cost_per_year: Option<f64>,
-    /// Embodied carbon over years, and that of electricity, kg CO2e a year.
+    /// Embodied carbon over years, and that of electricity, kg CO2e per year.
     pub carbon_per_year: f64,
 }
 
@@ -153,14 +153,14 @@ impl Drive {
         }
     }
 
-    /// Returns a drive of the device model, which has `flash_bytes` of flash: rated for `pe_cycles`, or without them for
-    /// one drive write a day, as read-intensive data center drives are.
+    /// Returns a drive of the device model, which has `flash_bytes` of flash: rated for `pe_cycles`, or without them
+    /// for one drive write per day, as read-intensive data center drives are.
     pub fn of_device(bytes: u64, flash_bytes: u64, pe_cycles: Option<u32>) -> Self {
         let rating = pe_cycles.map(|cycles| Rating::Cycles { cycles, flash_bytes });
         Drive::new(bytes, rating.unwrap_or(Rating::Dwpd(1.0)))
     }
 
-    /// Checks the values that a data sheet cannot have.
+    /// Checks for values that a data sheet cannot have.
     ///
     /// # Errors
     /// The drive is empty, `rated_waf` is below 1, a rating or a time is not above 0, or another value is below 0.
@@ -208,7 +208,7 @@ impl Drive {
         }
     }
 
-    /// Returns the endurance under a workload with this WAF and host writes, bytes a day.
+    /// Returns the endurance under a workload with this WAF and these host writes, in bytes per day.
     ///
     /// # Errors
     /// The drive does not pass [`Drive::check`], the WAF is not above 0, or nothing is written.

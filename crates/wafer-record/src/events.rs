@@ -7,7 +7,7 @@ use wafer_interface::{FdpEvent, Observer, RuId};
 
 use crate::Event;
 
-/// Number of FDP events by type, without those of preconditioning.
+/// Number of FDP events by type, excluding preconditioning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Events {
     /// 0x00, reclaim unit not fully written: a host moved a handle to another reclaim unit early.
@@ -23,7 +23,7 @@ pub struct Events {
     pub implicitly_modified_ruh: u64,
 }
 
-/// Returns whether a count that most runs do not have is left out.
+/// Returns whether to omit a count that most runs lack.
 fn is_zero(count: &u64) -> bool {
     *count == 0
 }
@@ -50,7 +50,7 @@ impl Events {
     }
 }
 
-/// Erases per reclaim unit, preconditioning included.
+/// Erases per reclaim unit, including preconditioning.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Wear {
     /// Erases of the least worn reclaim unit.
@@ -59,7 +59,7 @@ pub struct Wear {
     pub most: u32,
     /// Mean over all reclaim units.
     pub mean: f64,
-    /// Reclaim units that are worn out and used no more.
+    /// Retired reclaim units.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub retired: u64,
     /// Whether a worn reclaim unit could not be spared: the drive is read-only, and the run ended.
@@ -110,7 +110,7 @@ impl Events {
         } += 1;
     }
 
-    /// Returns the counts of events by name of their type; other types are left out.
+    /// Returns the counts of events by name of their type, omitting other types.
     pub fn of_names(counts: &[(String, u64)]) -> Self {
         let count = |number| {
             let name = event_name(number);
@@ -125,7 +125,7 @@ impl Events {
         }
     }
 
-    /// Returns the number of events by name of their type; empty before the first.
+    /// Returns the number of events by type name; empty before the first.
     pub fn by_name(&self) -> Vec<(String, u64)> {
         if self.total() == 0 {
             return Vec::new();

@@ -1,11 +1,11 @@
-//! The machine that a run is made on.
+//! The machine of a run.
 
 use std::fs;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a result record says of the machine.
+/// What a result record says about the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Host {
     /// Name of the machine.
@@ -53,8 +53,8 @@ pub fn peak_rss_bytes() -> u64 {
     kilobytes("/proc/self/status", "VmHWM").unwrap_or(0)
 }
 
-/// Returns the memory available to runs, bytes: the minimum of the system's and of the rest of the control
-/// group's limit. None if neither is known.
+/// Returns the memory available to runs, bytes: the minimum of the system's and what is left of the control group's
+/// limit. None if neither is known.
 #[cfg(not(target_arch = "wasm32"))]
 pub fn available_memory() -> Option<u64> {
     let number = |path: &str| fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();

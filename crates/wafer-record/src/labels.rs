@@ -1,4 +1,4 @@
-//! Labels of runs beside each other: by what differs between them.
+//! Labels of runs shown together: by what differs between them.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,13 +8,13 @@ use crate::settings::keys;
 
 /// A label names at most this many settings.
 const MOST: usize = 6;
-/// Settings that say little of a run: they tell runs apart only if nothing else does.
+/// Settings that say little about a run: they distinguish runs only if nothing else does.
 const LAST: [&str; 2] = ["workload.volume", "seed"];
-/// Settings that only follow from others.
+/// Settings that follow from others.
 const DERIVED: [&str; 2] = ["reclaim_unit.count", "overprovisioning"];
 
-/// Returns a label for each record, all different: the name where names differ, else the settings that tell the
-/// runs apart (`gc.policy = fifo`), else numbers.
+/// Returns a label for each record, all different: the name where names differ, otherwise the settings that distinguish
+/// the runs (`gc.policy = fifo`), otherwise numbers.
 pub fn labels(records: &[Record]) -> Vec<String> {
     let names: Vec<String> = records.iter().map(|record| record.name.clone()).collect();
     let same_name = names.iter().collect::<BTreeSet<_>>().len() == 1 && names.len() > 1;
@@ -58,7 +58,7 @@ fn distinct<T: Ord>(values: &[T]) -> usize {
     values.iter().collect::<BTreeSet<_>>().len()
 }
 
-/// Returns the fewest settings that tell the labels apart, one after the other that which tells most apart.
+/// Returns the fewest settings that distinguish the labels, adding the most distinctive one at a time.
 fn telling(labels: &[String], settings: &[BTreeMap<String, String>]) -> Vec<String> {
     let all: BTreeSet<&String> = settings.iter().flat_map(BTreeMap::keys).collect();
     let mut parts: Vec<Vec<&str>> = labels.iter().map(|label| vec![label.as_str()]).collect();

@@ -24,9 +24,9 @@ pub struct Measured {
     pub nvme_cli: String,
     /// Requested time between two readings, seconds.
     pub interval_seconds: f64,
-    /// Command that ran meanwhile; empty when none was started.
+    /// Command that was measured; empty if none was started.
     pub command: Vec<String>,
-    /// Exit status of the command; null when a signal ended it or none was started.
+    /// Exit status of the command; null if a signal ended it or none was started.
     pub exit_status: Option<i32>,
     /// Number of readings that failed.
     pub missed: u64,
@@ -43,8 +43,8 @@ pub enum Source {
     /// FDP Statistics, log page 0x22 (NVMe Base 2.1, 5.1.12.1.30): HBMW, MBMW and MBE of an endurance
     /// group, in bytes.
     Fdp,
-    /// Physical Media Units Written of the SMART Cloud Attributes, log page 0xC0 (OCP Datacenter NVMe
-    /// SSD 2.0, SMART-1), in bytes, beside Data Units Written of SMART, in units of 512,000 bytes.
+    /// Physical Media Units Written of the SMART Cloud Attributes, log page 0xC0 (OCP Datacenter NVMe SSD 2.0,
+    /// SMART-1), in bytes, with Data Units Written of SMART, in units of 512,000 bytes.
     Ocp,
     /// Endurance Group Information, log page 0x09 (NVMe Base 2.1, 5.1.12.1.10): Data and Media Units
     /// Written, in units of 10^9 bytes.
@@ -55,7 +55,7 @@ impl Source {
     /// All sources, the finest first.
     pub const ALL: [Source; 3] = [Source::Fdp, Source::Ocp, Source::EnduranceGroup];
 
-    /// Returns the unit of the host's counter, bytes: WAF over intervals of few units is coarse.
+    /// Returns the unit of the host's counter, bytes: WAF over intervals of a few units is coarse.
     pub fn unit_bytes(self) -> u64 {
         match self {
             Source::Fdp => 1,

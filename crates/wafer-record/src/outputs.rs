@@ -1,9 +1,9 @@
-//! Output files: what may be one, and the one way to write it.
+//! Output files: which paths are allowed, and how they are written.
 //!
-//! A regular file is complete or unchanged at any moment, also after a crash: the text goes to a file without
-//! a name where the system has that, so that nothing is left behind however the program ends, and takes the
-//! name when it is on the medium. Symbolic links are followed, and the mode of an existing file is kept. Pipes,
-//! terminals, `/dev/null`, `/dev/stdout` and `/dev/stderr` are written to; other devices are refused.
+//! A regular file is complete or unchanged at any moment, even after a crash: the text goes to a file without a name
+//! where the system supports that, so that nothing is left behind however the program ends, and gets the name when it
+//! is on the medium. Symbolic links are followed, and the mode of an existing file is kept. Pipes, terminals,
+//! `/dev/null`, `/dev/stdout` and `/dev/stderr` are written to; other devices are refused.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -19,7 +19,7 @@ use crate::text::json;
 /// Writes a file.
 ///
 /// # Errors
-/// It cannot be written, or is nothing that an output may be.
+/// It cannot be written, or may not be an output.
 pub fn write_file<W>(path: &Path, write: W) -> Result<(), RecordError>
 where
     W: FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -36,7 +36,7 @@ where
     .map_err(failed)
 }
 
-/// Writes a text as a file.
+/// Writes text to a file.
 ///
 /// # Errors
 /// As [`write_file`].
@@ -53,8 +53,8 @@ pub fn write_json(path: &Path, value: &impl Serialize) -> Result<(), RecordError
     write_text(path, &json(value).map_err(failed)?)
 }
 
-/// Checks outputs before anything is written: none may be an input, or another output. Files are known by
-/// device and inode, whatever their names.
+/// Checks outputs before anything is written: none may be an input or another output. Files are identified by device
+/// and inode, whatever their names.
 #[derive(Debug, Default)]
 pub struct Outputs {
     inputs: Vec<Identity>,
@@ -62,14 +62,14 @@ pub struct Outputs {
     has_stdout: bool,
 }
 
-/// What a path names.
+/// What a path refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Identity {
     /// Device and inode.
     File(u64, u64),
-    /// A file to be: the folder's device and inode, and the name.
+    /// A file to create: the folder's device and inode, and the name.
     Name(u64, u64, std::ffi::OsString),
-    /// A file to be in a folder to be.
+    /// A file to create in a folder to create.
     Path(PathBuf),
 }
 
@@ -118,7 +118,7 @@ impl Outputs {
         self.has_stdout
     }
 
-    /// Declares a file that a drive keeps, whatever kind it is.
+    /// Declares a file that a drive keeps, of any kind.
     ///
     /// # Errors
     /// It is an input or another output.
@@ -136,7 +136,7 @@ impl Outputs {
 }
 
 impl Identity {
-    /// Returns what a path names; none for terminals, pipes and other streams.
+    /// Returns what a path refers to; none for terminals, pipes and other streams.
     fn of(path: &Path) -> Option<Self> {
         if let Ok(found) = fs::metadata(path) {
             let kept = found.is_file() || found.is_dir() || found.file_type().is_block_device();
@@ -224,7 +224,7 @@ fn parent(path: &Path) -> &Path {
     path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Follows symbolic links, also one that leads nowhere yet.
+/// Follows symbolic links, even one whose target does not exist yet.
 fn resolved(path: &Path) -> PathBuf {
     let mut path = path.to_owned();
     for _ in 0..40 {
@@ -257,9 +257,9 @@ where
     Ok(())
 }
 
-/// A file that has not its name yet.
+/// A file that does not have its name yet.
 enum New {
-    /// No name at all.
+    /// No name.
     #[cfg(target_os = "linux")]
     Unnamed(File),
     /// A temporary one, where the system or the file system needs it; removed when dropped.
@@ -296,7 +296,7 @@ impl New {
         }
     }
 
-    /// Gives the file its name, in place of the file that has it.
+    /// Gives the file its name, replacing the file that has it.
     fn name(self, target: &Path) -> io::Result<()> {
         match self {
             #[cfg(target_os = "linux")]

@@ -1,4 +1,4 @@
-//! The state of a device before a run begins to count.
+//! The state of a device before the counters start.
 
 use std::fmt;
 use std::str::FromStr;
@@ -19,7 +19,7 @@ pub struct Precondition {
     pub random: f64,
     /// Then the application loads its data, as it would at the start of the run.
     pub load: bool,
-    /// Then the run's own workload, without a clock, until WAF over one logical capacity of host writes changes by
+    /// Then the run's own workload, without a clock, until the WAF over one logical capacity of host writes changes by
     /// less than 1 %, at most 30 capacities.
     pub steady: bool,
 }

@@ -10,13 +10,13 @@ use crate::findings::check_attribution;
 use crate::record::SCHEMA;
 use crate::{Record, RecordError};
 
-/// Largest file of records, bytes.
+/// Maximum size of a file of records, bytes.
 const MOST: u64 = 4 << 30;
 /// The table that `wafer reproduce` writes; it names the files of its records.
 const REPRODUCE: &str = "wafer.reproduce/1";
 
-/// Reads the records of a file: one, an array of them, or those that a `reproduce.json` names. Of a
-/// folder, reads all files `*.json` that hold records.
+/// Reads the records of a file: one, an array of them, or those that a `reproduce.json` names. For a folder, reads all
+/// files `*.json` that hold records.
 ///
 /// Metrics and findings are computed where a record has none.
 ///
@@ -50,7 +50,7 @@ pub fn read_records(path: &Path) -> Result<Vec<Record>, RecordError> {
     Ok(records)
 }
 
-/// Reads the records of a text; `label` names it in messages.
+/// Reads the records in a text; `label` names it in messages.
 ///
 /// # Errors
 /// As [`read_records`].
@@ -133,8 +133,8 @@ fn record(place: &str, value: Value) -> Result<Record, RecordError> {
 }
 
 impl Record {
-    /// Checks what readers rely on: columns of equal length, counters that never step back, and tables
-    /// of matching sizes. Returns the key and the reason.
+    /// Checks what readers rely on: columns of equal length, counters that never decrease, and tables of matching
+    /// sizes. Returns the key and the reason.
     pub(crate) fn check(&self) -> Result<(), (String, String)> {
         if let Some(geometry) = &self.provenance.geometry {
             geometry.check().map_err(|(key, reason)| {

@@ -1,4 +1,4 @@
-//! The table of reclaim units: who owns each, how much of it is valid, how often it was erased.
+//! The table of reclaim units: owner, valid pages and erases of each.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ pub const MOST_RECLAIM_UNITS: u32 = 10_000;
 
 /// Reclaim units in columns of equal length, in order of their number.
 ///
-/// Of a device with more than 10,000 reclaim units, every `stride`-th is listed, from the first.
+/// For a device with more than 10,000 reclaim units, every `stride`-th is listed, starting with the first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReclaimUnits {
     /// Number of reclaim units of the device.
@@ -27,17 +27,17 @@ pub struct ReclaimUnits {
     pub owner: Vec<i32>,
     /// Number of valid pages.
     pub valid: Vec<u32>,
-    /// Number of erases, preconditioning included.
+    /// Number of erases, including preconditioning.
     pub erases: Vec<u32>,
     /// Indices into the columns of open reclaim units.
     pub open: Vec<u32>,
-    /// Indices into the columns of retired reclaim units: worn out, and used no more.
+    /// Indices into the columns of retired reclaim units.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub retired: Vec<u32>,
 }
 
 impl ReclaimUnits {
-    /// Checks that the columns have one length and every index is in range.
+    /// Checks that all columns have the same length and every index is in range.
     pub(crate) fn check(&self) -> Result<(), String> {
         if self.stride == 0 {
             return Err("stride must be above 0".to_owned());

@@ -1,4 +1,4 @@
-//! The record, `wafer.result/1`: what wafer writes down about a run, a measurement or a drive.
+//! The record, `wafer.result/1`: what wafer records about a run, a measurement or a drive.
 
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -33,10 +33,10 @@ pub struct Record {
     pub provenance: Provenance,
     /// Totals.
     pub summary: Summary,
-    /// Figures that the application counts itself, such as hit ratios.
+    /// Figures that the application itself counts, such as hit ratios.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub application: Vec<FigureRecord>,
-    /// Which handle's invalidations caused relocations of which handle's data; only on request.
+    /// Which handle's invalidations caused relocations of which handle's data; only with `--attribution`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attribution: Option<AttributionRecord>,
     /// Why the WAF is what it is. Records of version 0.1.0 have none; readers compute them.
@@ -47,10 +47,10 @@ pub struct Record {
     /// WAF over the timeline. Records of version 0.1.0 have none; readers compute it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metrics: Option<Metrics>,
-    /// Bandwidth, latency and energy; only of runs with a clock.
+    /// Bandwidth, latency and energy; only for runs with a clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<TimeRecord>,
-    /// What the adaptive policy followed, the oldest first; only of simulated runs with that policy.
+    /// What the adaptive policy followed, oldest first; only for simulated runs with that policy.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arrangements: Vec<ArrangementRecord>,
     /// How the precondition `steady` ended.
@@ -77,7 +77,7 @@ pub struct Record {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// A run of the model. The default for records of version 0.1.0, which do not say.
+    /// A run of the model. The default for records of version 0.1.0, which do not name it.
     #[default]
     Simulated,
     /// Counters of a real drive, read by `wafer measure`.
@@ -111,7 +111,7 @@ pub struct Provenance {
     /// Profile name, file, or path of the drive.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub device: String,
-    /// The workload; absent where hosts wrote what they liked.
+    /// The workload; absent where hosts chose what to write.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<WorkloadRecord>,
     /// Random seed; null where nothing was random.
@@ -185,17 +185,17 @@ pub struct WorkloadRecord {
     pub pace_from: Option<String>,
     /// State of the device at the start.
     pub precondition: Precondition,
-    /// Options of the job file that do not change what is written.
+    /// Options of the job file that do not affect what is written.
     pub ignored: Vec<IgnoredOption>,
     /// The jobs of a fio file as resolved for the device, clones of `numjobs` counted together.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub jobs: Vec<JobRecord>,
 }
 
-/// An option of a job file that does not change what is written.
+/// An option of a job file that does not affect what is written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IgnoredOption {
-    /// fio's first name of the option.
+    /// fio's primary name of the option.
     pub option: String,
     /// The file that sets it.
     pub file: String,
@@ -215,10 +215,10 @@ pub struct JobRecord {
     /// fio's number of its group, from 0: `stonewall` and `new_group` begin another.
     #[serde(default)]
     pub group: u32,
-    /// Direction and order, as fio's `rw` spells them.
+    /// Direction and order, as in fio's `rw`.
     pub rw: String,
-    /// Write block size, such as "4KiB", "4KiB-64KiB" or "4KiB/60:64KiB/40"; read block size of a job
-    /// that only reads.
+    /// Write block size, such as "4KiB", "4KiB-64KiB" or "4KiB/60:64KiB/40"; the read block size for a job that only
+    /// reads.
     pub bs: String,
     /// First byte of the region of the first clone.
     pub offset: u64,
@@ -228,25 +228,25 @@ pub struct JobRecord {
     pub iodepth: u32,
     /// Namespace, from 1.
     pub namespace: u32,
-    /// Placement indices that writes name, in fio's order; empty without a placement directive.
+    /// Placement indices of its writes, in fio's order; empty without a placement directive.
     pub placement_indices: Vec<u16>,
-    /// Reclaim unit handles that writes reach; empty for a job that does not write.
+    /// Reclaim unit handles of its writes; empty for a job that does not write.
     pub handles: Vec<u16>,
-    /// What has to stay the same until the job ends (`steadystate`), such as "iops_slope:0.3%".
+    /// What must be steady for the job to end (`steadystate`), such as "iops_slope:0.3%".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady_state: Option<String>,
-    /// Seconds for which it has to (`steadystate_duration`).
+    /// Seconds for which it must be steady (`steadystate_duration`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady_state_seconds: Option<u64>,
-    /// Other options that decide when commands come, such as `rate_iops` and `thinktime`, as fio spells them.
+    /// Other options that determine when commands arrive, such as `rate_iops` and `thinktime`, as fio spells them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub options: BTreeMap<String, String>,
 }
 
-/// A figure that an application counts itself.
+/// A figure that an application itself counts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FigureRecord {
-    /// The tenant, where several applications share the device; else empty.
+    /// The tenant, if several applications share the device; otherwise empty.
     pub tenant: String,
     /// Name, such as "hit_ratio".
     pub name: String,
@@ -254,7 +254,7 @@ pub struct FigureRecord {
     pub value: f64,
     /// Unit; empty for a ratio.
     pub unit: String,
-    /// Meaning, one line.
+    /// Meaning, in one line.
     pub meaning: String,
 }
 
@@ -295,10 +295,10 @@ pub struct Summary {
     /// Commands that reached the device, rejected ones included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commands: Option<u64>,
-    /// Commands outside their namespace, or for a namespace that does not exist: without effect.
+    /// Commands outside their namespace or for a nonexistent namespace: without effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rejected: Option<u64>,
-    /// Reclaim units collected because few were free.
+    /// Reclaim units collected because too few were free.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forced_gc: Option<u64>,
     /// Reclaim units collected in the background.
@@ -330,7 +330,7 @@ pub struct Summary {
     pub wear: Option<Wear>,
 }
 
-/// Returns a count that most devices do not have, if this one has it.
+/// Returns a count that most devices lack, if this one has it.
 fn counted(count: u64) -> Option<u64> {
     (count > 0).then_some(count)
 }
@@ -375,9 +375,9 @@ impl Summary {
 /// Speed of a run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Performance {
-    /// Duration without preconditioning, seconds.
+    /// Duration excluding preconditioning, seconds.
     pub wall_seconds: f64,
-    /// Duration of preconditioning, making the device included, seconds.
+    /// Duration of preconditioning, including device creation, seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub precondition_seconds: Option<f64>,
     /// Host pages per second of `wall_seconds`.
@@ -415,7 +415,7 @@ impl Record {
         }
     }
 
-    /// Returns a record of a drive at one moment; `timeline` is the known part of its past.
+    /// Returns a record of a drive at one moment; `timeline` is the known part of its history.
     pub fn of_snapshot(
         name: String,
         provenance: Provenance,
@@ -485,15 +485,15 @@ impl Record {
 pub struct SteadyRecord {
     /// Logical capacities that the workload wrote.
     pub capacities: u64,
-    /// WAF over the last of them.
+    /// WAF over the last one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waf: Option<f64>,
-    /// Relative change of WAF from the capacity before.
+    /// Relative change of the WAF from the previous capacity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<f64>,
-    /// Whether WAF changed by less than 1 %.
+    /// Whether the WAF changed by less than 1 %.
     pub reached: bool,
-    /// Whether the drive was kept by an earlier run.
+    /// Whether the drive was saved by an earlier run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub kept: bool,
 }

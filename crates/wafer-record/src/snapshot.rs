@@ -1,4 +1,4 @@
-//! A device at one moment: what live pages show, runs report on the way, and drives leave behind.
+//! A device at one moment: what live pages show, running experiments report, and drives leave behind.
 
 use std::collections::BTreeMap;
 
@@ -19,10 +19,10 @@ pub struct Snapshot {
     pub handles: BTreeMap<HandleKey, HandleCounters>,
     /// State, connections and events.
     pub live: Live,
-    /// Erases per reclaim unit, and how far the media are worn.
+    /// Erases per reclaim unit, and how worn the media are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wear: Option<Wear>,
-    /// The reclaim units; absent where nobody asked for the walk.
+    /// The reclaim units; absent unless requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reclaim_units: Option<ReclaimUnits>,
 }
@@ -38,9 +38,9 @@ pub struct Live {
     pub connections: Vec<Connection>,
     /// Number of FDP events so far, by name of their type.
     pub event_counts: Vec<(String, u64)>,
-    /// The newest FDP events, at most a few dozen, the oldest first.
+    /// The newest FDP events, at most a few dozen, oldest first.
     pub events: Vec<Event>,
-    /// What a drive knows beyond its device.
+    /// Facts about a drive beyond its device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drive: Option<DriveState>,
 }
@@ -71,7 +71,7 @@ pub struct Event {
     pub text: String,
 }
 
-/// What a drive knows beyond its device.
+/// Facts about a drive beyond its device.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct DriveState {
     /// Whether FDP is enabled.
@@ -79,7 +79,7 @@ pub struct DriveState {
     /// Names of the FDP event types that are enabled for any handle.
     #[serde(default)]
     pub enabled_events: Vec<String>,
-    /// Totals over the life of the drive, resets of the FDP configuration included: what SMART reports.
+    /// Totals over the life of the drive, across resets of the FDP configuration: what SMART reports.
     pub lifetime: Summary,
     /// Read and compare commands.
     pub read_commands: u64,
@@ -90,7 +90,7 @@ pub struct DriveState {
     pub flushes: Option<u64>,
     /// Namespaces.
     pub namespaces: Vec<NamespaceState>,
-    /// Names of all hosts that ever connected.
+    /// Names of all hosts that have ever connected.
     pub hosts: Vec<String>,
 }
 

@@ -1,8 +1,8 @@
 //! Means with confidence intervals, and paired comparisons.
 //!
-//! A run is repeatable, so its only randomness is its seed. Runs of one experiment with several seeds
-//! give a mean with a 95 % interval (Student's t). Two experiments with the same seeds are compared seed
-//! by seed, which removes the variation that the seeds have in common.
+//! A run is repeatable, so its only randomness is its seed. Runs of one experiment with several seeds give a mean with
+//! a 95 % interval (Student's t). Two experiments with the same seeds are compared seed by seed, which removes the
+//! variation that the seeds share.
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
@@ -11,8 +11,8 @@ use crate::RecordError;
 /// Confidence of the intervals in records, tables and figures.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// Degrees of freedom from which the quantile of Student's t is expanded about that of the normal distribution: good to 1e-11
-/// there, while the search for it gets ever less accurate and at last does not end.
+/// Degrees of freedom from which the quantile of Student's t is expanded about that of the normal distribution: good to
+/// 1e-11 there, while searching for it becomes ever less accurate and eventually does not end.
 const MANY: usize = 1000;
 
 /// A mean with its confidence interval.

@@ -12,7 +12,7 @@ fn acts(c: char) -> bool {
     c.is_control() || direction || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}')
 }
 
-/// Returns a text with every character escaped that would act on a terminal: `\u{1b}`, `\n`.
+/// Escapes every character in a text that would act on a terminal: `\u{1b}`, `\n`.
 pub fn printable(text: &str) -> Cow<'_, str> {
     if !text.contains(acts) {
         return Cow::Borrowed(text);
@@ -27,7 +27,7 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Returns a value as indented JSON that ends with a line feed; no character of it acts on a terminal.
+/// Returns a value as indented JSON that ends with a line feed and has no character that acts on a terminal.
 ///
 /// # Errors
 /// The value has no JSON, such as a map whose keys are not text.
@@ -35,7 +35,7 @@ pub fn json(value: &impl Serialize) -> Result<String, serde_json::Error> {
     Ok(escaped(serde_json::to_string_pretty(value)? + "\n"))
 }
 
-/// Returns a value as JSON in one line, as [`json`].
+/// Returns a value as JSON on one line, otherwise as [`json`].
 ///
 /// # Errors
 /// As [`json`].
@@ -43,7 +43,7 @@ pub fn json_line(value: &impl Serialize) -> Result<String, serde_json::Error> {
     Ok(escaped(serde_json::to_string(value)? + "\n"))
 }
 
-/// Escapes what JSON and TOML allow in strings and terminals act on: DEL, C1 and the like stand in strings only.
+/// Escapes what JSON and TOML allow in strings but terminals act on: DEL, C1 and the like occur only in strings.
 pub fn escaped(json: String) -> String {
     let foreign = |c: char| c != '\n' && acts(c);
     if !json.contains(foreign) {
@@ -59,7 +59,7 @@ pub fn escaped(json: String) -> String {
     out
 }
 
-/// Formats a number of things, `thing` being the word for one: `1 run`, `2 runs`.
+/// Formats a count of things, where `thing` is the singular: `1 run`, `2 runs`.
 pub fn count(count: usize, thing: &str) -> String {
     format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }

@@ -1,4 +1,4 @@
-//! Results in time: bandwidth, latency, use of the dies, energy.
+//! Timing results: bandwidth, latency, die utilization, energy.
 
 use std::collections::BTreeMap;
 
@@ -11,16 +11,16 @@ use crate::HandleKey;
 pub const PERCENTILES: [f64; 12] =
     [1.0, 5.0, 10.0, 25.0, 50.0, 75.0, 90.0, 99.0, 99.9, 99.99, 99.999, 99.9999];
 
-/// What a request asks for.
+/// The kind of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
-    /// Data of the drive.
+    /// Reads data.
     Read,
-    /// That the drive takes data.
+    /// Writes data.
     Write,
-    /// That the drive forgets data.
+    /// Deallocates data.
     Trim,
-    /// That what was written before is durable.
+    /// Makes earlier writes durable.
     Flush,
 }
 
@@ -39,7 +39,7 @@ impl Direction {
         }
     }
 
-    /// Returns its name in the plural.
+    /// Returns its plural name.
     pub fn plural(self) -> &'static str {
         match self {
             Direction::Read => "reads",
@@ -53,8 +53,8 @@ impl Direction {
 /// What a run with a clock measured, in model time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TimeRecord {
-    /// Model time of the run without the ramp of its jobs, seconds: from the end of the first ramp. Ramps that begin
-    /// later, as behind `stonewall`, are part of it, although their requests do not count.
+    /// Model time of the run without the ramp of its jobs, seconds: from the end of the first ramp. It includes later
+    /// ramps, such as those after a `stonewall`, although their requests do not count.
     pub seconds: f64,
     /// All reads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -71,13 +71,13 @@ pub struct TimeRecord {
     /// By job, from the end of its `ramp_time` to its last completion or the end of its `runtime`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub jobs: BTreeMap<String, Directions>,
-    /// Writes by the handle that they go to.
+    /// Writes by handle.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub handles: BTreeMap<HandleKey, Requests>,
     /// By namespace, by NSID.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub namespaces: BTreeMap<u32, Directions>,
-    /// Shares of the time of all dies, by what they did; they add up to 1 with `idle`.
+    /// Shares of the time of all dies, by activity; with `idle` they add up to 1.
     #[serde(default)]
     pub dies: BTreeMap<String, f64>,
     /// Energy of the run, joules.
@@ -86,25 +86,25 @@ pub struct TimeRecord {
     /// Mean power, watts.
     #[serde(default)]
     pub mean_watts: f64,
-    /// How long the drive lasts at this rate of writes.
+    /// How long the drive lasts at this write rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub life: Option<LifeRecord>,
-    /// Bytes of metadata that the drive programmed for itself.
+    /// Bytes of metadata that the drive programmed for its own use.
     #[serde(default)]
     pub metadata_bytes: u64,
-    /// Reads and writes over time, from the start of the run on.
+    /// Reads and writes over time, from the start of the run.
     #[serde(default)]
     pub series: TimeSeries,
 }
 
-/// How long a drive lasts at a rate of writes and a WAF.
+/// How long a drive lasts at a write rate and a WAF.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LifeRecord {
-    /// Media bytes that the drive is rated for: by `endurance.pe_cycles`, or one drive write a day.
+    /// Media bytes that the drive is rated for: by `endurance.pe_cycles`, or one drive write per day.
     pub rated_media_bytes: f64,
-    /// Host writes in capacities a day.
+    /// Host writes in capacities per day.
     pub dwpd: f64,
-    /// Years until the rated media bytes are written, metadata (`timing.metadata`) included.
+    /// Years until the rated media bytes are written, including metadata (`timing.metadata`).
     pub years: f64,
 }
 
@@ -163,15 +163,15 @@ pub struct Requests {
     /// Standard deviation of the latency, microseconds.
     #[serde(default)]
     pub deviation_us: f64,
-    /// Least latency, microseconds.
+    /// Minimum latency, microseconds.
     #[serde(default)]
     pub min_us: f64,
-    /// Greatest latency, microseconds.
+    /// Maximum latency, microseconds.
     #[serde(default)]
     pub max_us: f64,
     /// Latency by percentile, microseconds, within 1 %.
     pub percentiles_us: BTreeMap<String, f64>,
-    /// What the latency consists of, by bands of percentiles.
+    /// Components of the latency, by percentile band.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bands: Vec<Band>,
     /// Latency in microseconds and number of requests, for every latency that occurred, within 1 %.
@@ -179,14 +179,14 @@ pub struct Requests {
     pub histogram: Vec<(f64, u64)>,
 }
 
-/// What the latencies from one percentile to another consist of.
+/// Components of the latencies from one percentile to another.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Band {
     /// Lower percentile.
     pub from: f64,
     /// Upper percentile.
     pub to: f64,
-    /// Mean microseconds by part; parts without any are absent.
+    /// Mean microseconds by part; parts without any time are absent.
     pub parts_us: BTreeMap<String, f64>,
 }
 

@@ -110,14 +110,14 @@ pub fn interpolate(host: &[u64], media: &[u64], at: u64) -> Option<f64> {
     Some(if h1 > h0 { m0 + (m1 - m0) * (at as f64 - h0) / (h1 - h0) } else { m1 })
 }
 
-/// Takes the points of a timeline while a device runs.
+/// Records the points of a timeline while a device runs.
 #[derive(Clone)]
 pub struct Recorder {
     samples: usize,
     cadence: Cadence,
     /// Host bytes at which the next point is due.
     next: u64,
-    /// Points, one after the other: device, handles, GC, host then media bytes each.
+    /// Points, one after another: device, handles, GC, each host then media bytes.
     rows: Vec<Vec<u64>>,
 }
 
@@ -125,15 +125,15 @@ pub struct Recorder {
 enum Cadence {
     /// The total is known: points at its k-ths.
     Of(u64),
-    /// It is not: points at multiples of a step that doubles whenever there are too many.
+    /// It is unknown: points at multiples of a step that doubles whenever there are too many.
     Every(u64),
 }
 
-/// The first step when the total is not known; small enough for a run of megabytes.
+/// The first step if the total is unknown; small enough for a run of megabytes.
 const FIRST_STEP: u64 = 1 << 20;
 
 impl Recorder {
-    /// Returns a recorder of at most `samples` points over `total` bytes, if that is known.
+    /// Returns a recorder of at most `samples` points over `total` bytes, if known.
     pub fn new(samples: usize, total: Option<u64>) -> Self {
         let cadence = total.map_or(Cadence::Every(FIRST_STEP), Cadence::Of);
         let mut recorder = Recorder { samples: samples.max(2), cadence, next: 0, rows: Vec::new() };
@@ -161,7 +161,7 @@ impl Recorder {
         }
     }
 
-    /// Takes a point.
+    /// Records a point.
     pub fn record(&mut self, device: &Device<impl Observer>) {
         self.push(device);
         if let Cadence::Every(step) = self.cadence
@@ -187,7 +187,7 @@ impl Recorder {
         self.rows.push(row);
     }
 
-    /// Returns the timeline, with a last point at the end of the run.
+    /// Returns the timeline, with a final point at the end of the run.
     pub fn finish(mut self, device: &Device<impl Observer>) -> Timeline {
         let end = device.counters().host_bytes;
         if end > 0 {

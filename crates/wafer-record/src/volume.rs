@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wafer_interface::{Bytes, LBA_BYTES};
 
-/// Host bytes of a run, counted from its first write. Text form: `5x` (multiples of the logical
-/// capacity) or a size such as `2TiB`. A number without a unit is refused: it could be either.
+/// Host bytes of a run, counted from its first write. Text form: `5x` (multiples of the logical capacity) or a size
+/// such as `2TiB`. A number without a unit is refused as ambiguous.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(try_from = "Spelling", into = "String")]
 #[schemars(with = "String")]
