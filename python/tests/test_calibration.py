@@ -429,7 +429,7 @@ def test_an_input_is_no_output(warp, tmp_path):
     link = tmp_path / "link.toml"
     link.symlink_to(path)
     for output in (path, str(path), link):
-        with pytest.raises(wafer.ConfigError, match="is an input too, which the output would overwrite"):
+        with pytest.raises(wafer.ConfigError, match="is also an input, which the output would overwrite"):
             fit.to_toml(output)
     assert path.read_text() == before
 
@@ -459,7 +459,7 @@ def test_timing_is_fitted_as_on_the_command_line(tmp_path, monkeypatch):
     assert fitted.after in fitted.interval
     assert fit.device.config["timing"]["write_overhead_us"] == fitted.after
     assert [row["role"] for row in fit.rows] == ["fitted", "predicted"]
-    with pytest.raises(wafer.ConfigError, match="is an input too"):
+    with pytest.raises(wafer.ConfigError, match="is also an input"):
         fit.to_toml("measured.csv")
     with pytest.raises(TypeError, match=r"^path: expected a path, not 1$"):
         fit.to_toml(1)

@@ -56,7 +56,7 @@ def test_frames_refuse_what_they_do_not_know(runs):
         wafer.frame(runs, by="seed")
     with pytest.raises(wafer.ConfigError, match="library: 'excel' is not one of polars, pandas"):
         wafer.frame(runs, library="excel")
-    with pytest.raises(wafer.ConfigError, match="results: there are none"):
+    with pytest.raises(wafer.ConfigError, match="results: none given"):
         wafer.frame([])
     with pytest.raises(TypeError, match=r"results: expected a wafer\.Result, not str 'run\.json'"):
         wafer.frame("run.json")

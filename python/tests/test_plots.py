@@ -56,7 +56,7 @@ def test_files_are_reproducible_and_editable(gallery):
     assert b"CreationDate" not in pdf
     svg = (folder / "policies.svg").read_text()
     assert "<dc:date>" not in svg
-    with pytest.raises(wafer.ConfigError, match=r"x\.docx: no format '\.docx'; there are "):
+    with pytest.raises(wafer.ConfigError, match=r"x\.docx: no format '\.docx'; known: "):
         plot.save(plot.axes(), folder / "x.docx")
 
 
@@ -140,7 +140,7 @@ def test_small_multiples_share_a_scale(small, job):
     assert panels[0].figure.get_figwidth() <= plot.TWO_COLUMNS
     with pytest.raises(wafer.ConfigError, match="labels: 1 for 4 results"):
         plot.multiples(runs, labels=["one"])
-    with pytest.raises(wafer.ConfigError, match="results: there are none"):
+    with pytest.raises(wafer.ConfigError, match="results: none given"):
         plot.multiples([])
     with pytest.raises(wafer.ConfigError, match="columns: expected a whole number from 1, not 0"):
         plot.multiples(runs, columns=0)

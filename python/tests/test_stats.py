@@ -100,7 +100,7 @@ def test_results_are_compared_by_seed(small, job):
     with pytest.raises(wafer.ConfigError, match="seed 1 twice"):
         stats.compare([a[0], a[0]], b)
     assert stats.compare(a[2], b[0]).share == stats.compare(a[2:], b[:1]).share
-    with pytest.raises(wafer.ConfigError, match=r"^nope: no such column; there are .*host_bytes"):
+    with pytest.raises(wafer.ConfigError, match=r"^nope: no such column; known: .*host_bytes"):
         stats.compare(a, b, "nope")
 
 
@@ -123,7 +123,7 @@ def test_rows_are_summarised_by_names():
         ("waf", "po", "by: no row has po"),
         ("waf", ["op", "po"], "by: no row has po"),
         ("waf", 5, "by: expected a name, or a list of names, not 5"),
-        ("wav", "op", "wav: no such column; there are op, policy, waf, lost"),
+        ("wav", "op", "wav: no such column; known: op, policy, waf, lost"),
         ("policy", "op", "policy: expected a column of numbers, not 'fifo'"),
         ("lost", "op", "lost: expected a column of numbers, not nan"),
     ],

@@ -112,7 +112,7 @@ def test_a_sweep_takes_no_objects(more, key):
         ({"latin": {"samples": 2, "seed": -1, "handles": [1]}}, "latin.seed: expected a whole number from 0"),
         (
             {"latin": {"samples": 2, "op": {**RANGE, "lo": 1}}},
-            "latin.op: no key `lo` of a range; there are low",
+            "latin.op: no key `lo` of a range; known: low",
         ),
         ({"latin": {"samples": 2, "op": {**RANGE, "low": "a"}}}, "latin.op.low: expected a number, not 'a'"),
         ({"random": {"samples": 2, "op": {**RANGE, "high": math.inf}}}, "random.op.high: expected a number"),

@@ -31,7 +31,7 @@ __all__ = [
     "whole_or_none",
 ]
 
-#: Greatest whole number of the compiled half.
+#: Largest whole number that the compiled half takes.
 MOST = 2**64 - 1
 
 
@@ -45,7 +45,7 @@ def of_a_dict(name: str, place: str) -> Iterator[None]:
         yield
     except (ConfigError, WorkloadError) as error:
         message = re.sub(rf"^{re.escape(place)}(:\d+)*(?=: )", lambda _: name, str(error))
-        # An error of the whole dict names it, too.
+        # An error about the whole dict names it, too.
         message = message.removeprefix(f"{name}: ") if message.startswith(f"{name}: {name}: ") else message
         raise type(error)(message) from None
 
@@ -70,7 +70,7 @@ def read_text(path: str | os.PathLike[str], encoding: str = "utf-8") -> str:
 
 
 def whole(name: str, value: Any, least: int = 0, most: int = MOST) -> int:
-    """Returns a whole number from ``least`` to ``most``, also of NumPy's types."""
+    """Returns a whole number from ``least`` to ``most``, including NumPy's types."""
     try:
         found = operator.index(value)
     except TypeError:
@@ -87,7 +87,7 @@ def whole_or_none(name: str, value: Any, least: int = 0) -> int | None:
 
 
 def number(name: str, value: Any) -> float:
-    """Returns a finite number, also of NumPy's types."""
+    """Returns a finite number, including NumPy's types."""
     try:
         found = math.nan if isinstance(value, bool) or not isinstance(value, numbers.Real) else float(value)
     except OverflowError:
@@ -98,10 +98,10 @@ def number(name: str, value: Any) -> float:
 
 
 def text(name: str, value: Any) -> str | None:
-    """Returns a text; ``None`` stays ``None``."""
+    """Returns text; ``None`` stays ``None``."""
     if value is None or isinstance(value, str):
         return value
-    raise ConfigError(f"{name}: expected a text, not {value!r}")
+    raise ConfigError(f"{name}: expected text, not {value!r}")
 
 
 def flag(name: str, value: Any) -> bool | None:
@@ -120,17 +120,17 @@ def instance(name: str, value: Any, kind: type, hint: str = "") -> None:
 
 
 def several(name: str, values: Any, kind: type) -> list[Any]:
-    """Returns one value or several as a list; raises an error if there are none or one has another type."""
+    """Returns one or more values as a list; raises an error if there are none or one has the wrong type."""
     found = list(values) if isinstance(values, Iterable) and not isinstance(values, str) else [values]
     if not found:
-        raise ConfigError(f"{name}: there are none")
+        raise ConfigError(f"{name}: none given")
     for value in found:
         instance(name, value, kind)
     return found
 
 
 def names(name: str, given: Any) -> list[str]:
-    """Returns one name or several as a list."""
+    """Returns one or more names as a list."""
     found = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
     if not all(isinstance(item, str) for item in found):
         raise ConfigError(f"{name}: expected a name, or a list of names, not {given!r:.60}")
@@ -138,11 +138,11 @@ def names(name: str, given: Any) -> list[str]:
 
 
 def known(given: Iterable[str], names: Sequence[str]) -> None:
-    """Raises ``TypeError`` if a keyword is none of the names."""
+    """Raises ``TypeError`` if a keyword is not one of the names."""
     for name in given:
         if name not in names:
             close = difflib.get_close_matches(name, names, 1)
-            hint = f"did you mean `{close[0]}`?" if close else f"there are {', '.join(names)}"
+            hint = f"did you mean `{close[0]}`?" if close else f"known: {', '.join(names)}"
             raise TypeError(f"no setting `{name}`; {hint}")
 
 
@@ -150,4 +150,4 @@ def not_an_input(path: str | os.PathLike[str], inputs: Iterable[str]) -> None:
     """Raises ConfigError if an output is one of the files that were read."""
     for file in inputs:
         if os.path.exists(path) and os.path.exists(file) and os.path.samefile(path, file):
-            raise ConfigError(f"{os.fspath(path)}: is an input too, which the output would overwrite")
+            raise ConfigError(f"{os.fspath(path)}: is also an input, which the output would overwrite")

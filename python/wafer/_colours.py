@@ -9,9 +9,9 @@ from wafer import _wafer
 __all__ = ["COLOURS", "GC", "handle_colour"]
 
 _PALETTE = json.loads(_wafer.palette())
-#: Series in the order in which they are given out.
+#: Series in the order in which they are assigned.
 COLOURS: tuple[str, ...] = tuple(_PALETTE["light"])
-#: Data that GC moved.
+#: Data moved by GC.
 GC: str = _PALETTE["gc"]["light"]
 
 

@@ -14,11 +14,11 @@ class WorkloadError(WaferError, ValueError):
 
 
 class NotEnoughMemory(WaferError, MemoryError):
-    """The run would not fit into the available memory."""
+    """The run would not fit in the available memory."""
 
 
 class RunError(WaferError, RuntimeError):
-    """The run began and cannot go on."""
+    """The run started but cannot continue."""
 
 
 class PolicyError(WaferError, RuntimeError):

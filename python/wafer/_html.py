@@ -12,7 +12,7 @@ __all__ = ["Line", "chart", "page", "table"]
 
 WIDTH, HEIGHT = 420, 170
 _LEFT, _RIGHT, _TOP, _BOTTOM = 38, 96, 8, 30
-#: Maximum number of points of a line: more cannot be told apart.
+#: Maximum number of points of a line: more cannot be distinguished.
 _POINTS = 200
 
 #: Label, colour, x and y values.

@@ -51,14 +51,14 @@ def value(item: Any) -> str:
 
 
 def document(table: Mapping[str, Any]) -> str:
-    """Returns a document; ``None`` is left out."""
+    """Returns a document, omitting ``None``."""
     return tomli_w.dumps(plain(table))
 
 
 def plain(item: Any) -> Any:
-    """Returns a value as TOML has it: paths as text, nothing that is ``None``.
+    """Returns a value in a form that TOML has: paths as text, nothing that is ``None``.
 
-    Raises :class:`TypeError` of what TOML does not have.
+    Raises :class:`TypeError` for a value that TOML does not have.
     """
     item = _of_numpy(item)
     if isinstance(item, Mapping):

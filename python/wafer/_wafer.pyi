@@ -126,17 +126,17 @@ class Experiment:
 
 @final
 class Cancel:
-    """Stops runs from another thread: give it to :func:`wafer.run` and call :meth:`cancel`."""
+    """Stops runs from another thread: pass it to :func:`wafer.run` and call :meth:`cancel`."""
 
     def __new__(cls) -> Cancel: ...
     def cancel(self) -> None:
-        """Stop all runs that were given this."""
+        """Stops all runs that were passed this."""
     @property
     def cancelled(self) -> bool: ...
 
 @final
 class ReclaimUnits:
-    """The candidates of a collection, one array entry each; good only inside the policy's methods."""
+    """The candidates of a collection, one array entry each; valid only inside the policy's methods."""
 
     @property
     def ru(self) -> npt.NDArray[np.int64]: ...

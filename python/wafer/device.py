@@ -1,4 +1,4 @@
-"""Devices: shipped profiles and device files, with keys changed."""
+"""Devices: shipped profiles and device files, with overrides."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class Device:
         ConfigError
             The text is invalid; the message names line and key.
         TypeError
-            ``text`` is no text.
+            ``text`` is not text.
         """
         instance("text", text, str)
         return cls._of(_wafer.Device.from_toml(name, text, assignments(keys)))
@@ -131,14 +131,14 @@ class Device:
         ConfigError
             A key is invalid.
         TypeError
-            ``config`` is no dict.
+            ``config`` is not a dict.
         """
         instance("config", config, Mapping, 'such as {"capacity": "1GiB"}')
         with of_a_dict(name, name):
             return cls.from_toml(_toml.document(nested(config)), name=name)
 
     def replace(self, **keys: Unpack[DeviceKeys]) -> Device:
-        """Returns the same device with other keys.
+        """Returns a copy of the device with changed keys.
 
         Parameters
         ----------
@@ -191,17 +191,17 @@ class Device:
 
     @property
     def overprovisioning(self) -> float:
-        """(physical - logical) / logical capacity, as it resolved to whole reclaim units."""
+        """(physical - logical) / logical capacity, resolved to whole reclaim units."""
         return self._inner.overprovisioning
 
     @property
     def memory_bytes(self) -> int:
-        """Bytes of memory that a run takes, without its workload."""
+        """Bytes of memory that a run takes, excluding its workload."""
         return self._inner.memory_bytes
 
     @property
     def notices(self) -> list[str]:
-        """Notes, such as about a value that follows from a changed one."""
+        """Notes, such as on a value that follows from a changed one."""
         return self._inner.notices
 
     def to_toml(self, path: str | os.PathLike[str] | None = None) -> str:
@@ -215,7 +215,7 @@ class Device:
         Raises
         ------
         ConfigError
-            ``path`` is a folder, or another place that is no file.
+            ``path`` is a folder, or another place that is not a file.
         OSError
             The file cannot be written.
         """
@@ -297,7 +297,7 @@ def flat(keys: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def nested(keys: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a device given as a dict with its tables; keys of it may be dotted, or with ``_``.
+    """Returns a device given as a dict with its tables; keys may be dotted or use ``_``.
 
     Parameters
     ----------

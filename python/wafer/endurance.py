@@ -1,7 +1,7 @@
 """Life, drive writes per day, cost and carbon of a drive under a workload with a given WAF.
 
 Flash wears with *media* writes. A drive rated for a number of host bytes (TBW) was rated at some WAF, so it
-endures ``tbw * rated_waf`` bytes of media writes. It lives until the workload has written them.
+endures ``tbw * rated_waf`` bytes of media writes. It lasts until the workload has written them.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ class Life:
     years
         Years until the rated media writes are used up.
     dwpd
-        Host writes in drive capacities a day.
+        Host writes in drive capacities per day.
     tbw
         Host bytes over the life of the drive at this WAF, TB (decimal).
     dwpd_over_warranty
-        Drive writes per day that would use up the rating in the years of warranty.
+        Drive writes per day that would use up the rating within the warranty.
     cost_per_year
         Price over years; NaN without a price.
     carbon_per_year
-        Embodied carbon over years, and that of electricity, kg CO2e a year.
+        Embodied carbon over years, and that of electricity, kg CO2e per year.
     """
 
     years: float
@@ -80,13 +80,13 @@ class Drive:
     price
         In any currency.
     watts
-        Mean electrical power; 0 leaves operational carbon out.
+        Mean electrical power; 0 omits operational carbon.
     embodied_carbon
         Kg CO2e per GB (decimal) of capacity.
     grid_intensity
         Kg CO2 per kWh.
     longest_life
-        Years after which the drive is replaced, worn or not; bounds cost and carbon.
+        Years after which the drive is replaced, worn out or not; bounds cost and carbon.
 
     Examples
     --------
@@ -134,7 +134,7 @@ class Drive:
         waf
             Write amplification factor, above 0; a write buffer can make it less than 1.
         host_bytes_per_day
-            Bytes that the host writes a day.
+            Bytes that the host writes per day.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Results as tidy data frames: a row for each run, for each run and sample, or for each run and handle."""
+"""Results as tidy data frames: one row per run, per run and sample, or per run and handle."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def frame(results: Result | Sequence[Result], by: str = "run", *, library: str =
     results
         One result, or several.
     by
-        ``"run"`` for a row a run, with its totals and the keys of the device that differ between the
-        runs; ``"sample"`` for a row a run and sample of its timeline; ``"handle"`` for a row a run and
-        handle.
+        ``"run"`` for one row per run, with its totals and the keys of the device that differ between the
+        runs; ``"sample"`` for one row per run and sample of its timeline; ``"handle"`` for one row per run
+        and handle.
     library
         ``"polars"`` (extra ``wafer[analysis]``) or ``"pandas"`` (extra ``wafer[frames]``).
 
@@ -43,12 +43,12 @@ def frame(results: Result | Sequence[Result], by: str = "run", *, library: str =
     -------
     Any
         A ``polars.DataFrame`` or a ``pandas.DataFrame``. ``run`` is the label of :func:`wafer.labels`,
-        ``volume`` is in multiples of the logical capacity, NaN where that is not known; bytes are bytes.
+        ``volume`` is in multiples of the logical capacity, NaN where that is unknown; bytes are bytes.
 
     Raises
     ------
     ConfigError
-        There are no results, or ``by`` or ``library`` is none of those.
+        There are no results, or ``by`` or ``library`` is not one of those.
     MissingExtra
         The library is not installed.
 

@@ -1,4 +1,4 @@
-"""Ctrl-C that keeps what has been computed."""
+"""Ctrl-C that keeps the results so far."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ __all__ = ["interruptible"]
 
 @contextmanager
 def interruptible() -> Iterator[Cancel]:
-    """Returns a context in which Ctrl-C stops the runs that got its :class:`wafer.Cancel`.
+    """Returns a context in which Ctrl-C stops the runs that were passed its :class:`wafer.Cancel`.
 
     Ctrl-C ends the context, and the code after it runs, with the results so far. A second Ctrl-C raises
-    ``KeyboardInterrupt`` as usual. Outside the main thread Ctrl-C is left as it is.
+    ``KeyboardInterrupt`` as usual. Outside the main thread, Ctrl-C behaves as usual.
 
     Yields
     ------
     Cancel
-        The :class:`wafer.Cancel` to give to runs.
+        The :class:`wafer.Cancel` to pass to runs.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def interruptible() -> Iterator[Cancel]:
     cancel = Cancel()
 
     def _stop(number: int, frame: FrameType | None) -> None:
-        """Cancels; the second time ends at once."""
+        """Cancels; the second call ends at once."""
         if cancel.cancelled:
             raise KeyboardInterrupt
         cancel.cancel()

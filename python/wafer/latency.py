@@ -32,9 +32,9 @@ class Latency:
     mean_us
         Mean latency, microseconds.
     min_us
-        Least latency, microseconds.
+        Minimum latency, microseconds.
     max_us
-        Greatest latency, microseconds.
+        Maximum latency, microseconds.
     percentiles_us
         Latency by percentile (``99.9``), microseconds, within 1 %.
 

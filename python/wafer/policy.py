@@ -17,7 +17,7 @@ class Policy(ABC):
     """Base class of GC policies: selects each victim and, optionally, the destination of its valid data.
 
     Implement :meth:`wafer.Policy.select_victim`, and :meth:`wafer.Policy.select_destination` to choose the
-    destination too, and pass an instance to :func:`wafer.run` as ``policy``. The device calls it once a
+    destination too, and pass an instance to :func:`wafer.run` as ``policy``. The device calls it once per
     collection, tens of thousands of page writes apart. The object may keep state. Runs are repeatable only
     if that state starts out the same each time.
 
@@ -76,8 +76,8 @@ class Policy(ABC):
     def select_destination(self, rus: ReclaimUnits, victim: int) -> int | None:
         """Returns which of the ``rus.classes`` open reclaim units receives the relocated data of the victim.
 
-        The device calls it once a collection, after :meth:`wafer.Policy.select_victim`, also for a victim
-        that the device selected itself. ``victim`` is an index into the arrays of ``rus``. Classes are
+        The device calls it once per collection, after :meth:`wafer.Policy.select_victim`, even for a
+        victim that the device itself selected. ``victim`` is an index into the arrays of ``rus``. Classes are
         numbered from 0 within each handle; ``rus.generation`` of an RU filled this way is 1 + its class.
 
         With ``destination = "writer"`` the return value is a handle instead: its GC RU receives the data,

@@ -1,6 +1,6 @@
 """Progress with smoothed rates and remaining time: tqdm's bar in a terminal, its widget in a notebook.
 
-Where stderr is neither, such as a file, a line a minute.
+If stderr is neither, such as a file, it prints one line per minute.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ __all__ = ["Bar"]
 
 
 class _Lines:
-    """A file that gets what tqdm redraws in place as lines."""
+    """A file that receives, as lines, what tqdm redraws in place."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -39,7 +39,7 @@ class Bar:
         Where to draw. Default: stderr, or the notebook.
     """
 
-    #: Seconds before anything is drawn, and between two lines where stderr is no terminal.
+    #: Seconds before anything is drawn, and between two lines if stderr is not a terminal.
     DELAY = 1.0
     BETWEEN_LINES = 60.0
 
@@ -86,5 +86,5 @@ class Bar:
 
 
 def _is_widget(bar: type) -> bool:
-    """Returns whether a class of tqdm draws widgets: where there is a notebook, and ipywidgets."""
+    """Returns whether a class of tqdm draws widgets, which needs a notebook and ipywidgets."""
     return any(kind.__module__ == "tqdm.notebook" for kind in bar.__mro__)

@@ -44,7 +44,7 @@ class Result:
     Raises
     ------
     ConfigError
-        The text is no record.
+        The text is not a record.
 
     Examples
     --------
@@ -90,7 +90,7 @@ class Result:
         Raises
         ------
         ConfigError
-            The file cannot be read, or is no record.
+            The file cannot be read, or is not a record.
         """
         name = path_of("path", path)
         text = read_text(name)
@@ -110,7 +110,7 @@ class Result:
         Raises
         ------
         ConfigError
-            ``path`` is a folder, or another place that is no file.
+            ``path`` is a folder, or another place that is not a file.
         OSError
             The file cannot be written.
         """
@@ -136,7 +136,7 @@ class Result:
 
     @property
     def time(self) -> dict[str, Any] | None:
-        """Bandwidth, latency, use of the dies and energy as in the record; ``None`` without a clock."""
+        """Bandwidth, latency, die utilization and energy as in the record; ``None`` without a clock."""
         return self.record.get("time")
 
     @cached_property
@@ -188,13 +188,13 @@ class Result:
         value: dict[str, Any] | None = self.record["provenance"].get(key)
         if value is None:
             measured = self.record["provenance"].get("measured") is not None
-            why = "; nobody knows that of a measured drive" if measured else ""
+            why = "; it is unknown for a measured drive" if measured else ""
             raise ConfigError(f"{self.name}: the record has no {key}{why}")
         return value
 
     @property
     def capacity(self) -> int:
-        """Logical capacity, bytes; of a measured drive what it says, or 0."""
+        """Logical capacity, bytes; for a measured drive what it reports, or 0."""
         measured = self.record["provenance"].get("measured")
         if measured is not None:
             return int(measured.get("capacity_bytes") or 0)
@@ -202,7 +202,7 @@ class Result:
 
     @property
     def seed(self) -> int | None:
-        """Random seed; ``None`` of a measured drive."""
+        """Random seed; ``None`` for a measured drive."""
         seed = self.record["provenance"].get("seed")
         return None if seed is None else int(seed)
 
@@ -350,7 +350,7 @@ class Result:
             for key, handle in self.handles.items():
                 if handle.total_host_bytes == 0:
                     continue
-                # Gray can be read on the light and on the dark pages of notebooks.
+                # Gray is readable on both light and dark pages of notebooks.
                 name, colour = ("GC", "gray") if key == "gc" else (f"handle {key}", handle_colour(key))
                 lines.append((name, colour, written, handle.cumulative_waf))
         rows = {
@@ -382,7 +382,7 @@ class Result:
 def labels(results: Result | Sequence[Result]) -> list[str]:
     """Returns a label for each result by what differs between the runs: ``"gc.policy = fifo"``.
 
-    Names that differ stay; runs that nothing recorded tells apart are numbered.
+    Names that differ are kept; runs without a recorded difference are numbered.
 
     Parameters
     ----------
@@ -412,9 +412,9 @@ def report(
     *,
     title: str | None = None,
 ) -> str:
-    """Makes a page of one or more results: WAF, reclaim units, handles, time, and why the WAF is what it is.
+    """Creates a page of one or more results: WAF, reclaim units, handles, time, and why the WAF is as it is.
 
-    The page is one HTML file that needs no other and no network, as ``wafer report`` writes it.
+    The page is a single self-contained HTML file that works offline, as ``wafer report`` writes it.
 
     Parameters
     ----------
@@ -470,7 +470,7 @@ def read_results(*paths: str | os.PathLike[str]) -> list[Result]:
     Raises
     ------
     ConfigError
-        A file cannot be read or is no record.
+        A file cannot be read or is not a record.
 
     Examples
     --------
@@ -497,7 +497,7 @@ def records_of(path: Path, *, skip: bool) -> list[Result]:
     path
         The file.
     skip
-        Whether there are none in a file with other JSON, instead of an error.
+        Whether a file with other JSON has no records instead of being an error.
 
     Raises
     ------
@@ -517,7 +517,7 @@ def records_of(path: Path, *, skip: bool) -> list[Result]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Writes a file, complete or not at all, also after a crash. A device that is no stream is refused.
+    """Writes a file, complete or not at all, even after a crash. A device that is not a stream is refused.
 
     Parameters
     ----------

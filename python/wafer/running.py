@@ -39,7 +39,7 @@ class Settings(TypedDict, total=False):
     seed: int | None
     #: Maximum number of timeline samples. Default 1000.
     samples: int | None
-    #: Shares of the bytes of jobs that run at the same time, ``"JOB=SHARE,..."`` or a dict.
+    #: Shares of the written bytes for concurrent jobs, ``"JOB=SHARE,..."`` or a dict.
     pace: str | Mapping[str, float | str] | None
     #: CSV file whose columns ``pace`` may name.
     pace_from: str | os.PathLike[str] | None
@@ -144,12 +144,12 @@ class Experiment:
 
     @property
     def compare(self) -> Path | None:
-        """The table of published figures that the experiment file names."""
+        """The table of published figures named by the experiment file."""
         path = self._inner.compare
         return None if path is None else Path(path)
 
     def memory_bytes(self) -> int:
-        """Reads the workload and returns the bytes of memory that a run takes, device and workload.
+        """Reads the workload and returns the bytes of memory that a run takes, including the workload.
 
         Returns
         -------
@@ -230,13 +230,13 @@ def experiment(
     Parameters
     ----------
     source
-        The file, or the dict; its relative paths start at the file's folder, or at ``folder``.
+        The file or the dict; relative paths start at the file's folder or at ``folder``.
     device
         Profile or device file to use instead.
     set
         Keys of the device to change, dotted or with ``_``.
     folder
-        Where relative paths of a dict start.
+        Folder from which relative paths of a dict start.
     **settings
         The keywords of :class:`Settings`, which override the file.
 
@@ -293,7 +293,7 @@ def run(
     cancel: Cancel | None = None,
     **settings: Unpack[Settings],
 ) -> Result:
-    """Writes a workload to a device and counts.
+    """Runs a workload on a device and counts what is written.
 
     The interpreter's lock is released: runs in several threads use several cores. Ctrl-C stops a run
     within a second. The same arguments give the same :attr:`Result.digest` as the command line.
@@ -325,7 +325,7 @@ def run(
     ConfigError, WorkloadError, NotEnoughMemory
         The experiment cannot run; raised before it begins.
     TypeError
-        An argument has a wrong type, or there is no such setting.
+        An argument has the wrong type, or there is no such setting.
     PolicyError
         The policy returned an invalid choice.
     RunError
@@ -373,12 +373,12 @@ def _check_cancel(cancel: Any) -> None:
 
 
 def _checked(settings: Mapping[str, Any]) -> _wafer._Settings:
-    """Returns the settings as the compiled half takes them."""
+    """Returns the settings in the form that the compiled half takes."""
     known(settings, list(Settings.__annotations__))
     volume = settings.get("volume")
     if volume is not None and not isinstance(volume, str):
         if isinstance(volume, bool) or not isinstance(volume, numbers.Real):
-            raise ConfigError(f'volume: expected a text such as "8x" or "8GiB", not {volume!r:.60}')
+            raise ConfigError(f'volume: expected text such as "8x" or "8GiB", not {volume!r:.60}')
         unit = "B" if float(volume) >= 1e6 else "GiB"
         raise ConfigError(
             f'volume: {volume} has no unit; write "{volume}x" (capacities) or "{volume}{unit}" (bytes)'

@@ -1,4 +1,4 @@
-"""Sizes with a unit, as configuration files spell them."""
+"""Sizes with a unit, as in configuration files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def parse_size(size: str | float, name: str = "size") -> int:
 
 
 def size_text(size: int) -> str:
-    """Returns bytes in the unit that fits them: ``"1.5 GiB"``."""
+    """Returns bytes in the most suitable unit: ``"1.5 GiB"``."""
     units = ("B", "KiB", "MiB", "GiB", "TiB")
     power = min(max(size.bit_length() - 1, 0) // 10, len(units) - 1)
     return f"{size / 2 ** (10 * power):.4g} {units[power]}"

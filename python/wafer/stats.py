@@ -2,7 +2,7 @@
 
 A run is repeatable, so its only randomness is its seed. Runs of one experiment with several seeds give a
 mean with a 95 % interval (Student's t). Two experiments with the same seeds are compared seed by seed,
-which removes the variation that the seeds have in common.
+which removes the variation that the seeds share.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Change:
 
     @property
     def significant(self) -> bool:
-        """Whether the interval excludes "no change"; never with one pair, which has none."""
+        """Whether the interval excludes "no change"; never for a single pair, which has no interval."""
         return self.low > 0 or self.high < 0
 
     def __str__(self) -> str:
@@ -100,7 +100,7 @@ def student(freedom: int, confidence: float = 0.95) -> float:
     Raises
     ------
     ConfigError
-        Another confidence, or no whole number of degrees from 1.
+        The confidence is out of range, or ``freedom`` is not a whole number of at least 1.
 
     Examples
     --------
@@ -206,7 +206,7 @@ def _by_seed(
 
 def _number(row: Mapping[str, Any], column: str) -> float:
     if column not in row:
-        raise ConfigError(f"{column}: no such column; there are {', '.join(map(str, row))}")
+        raise ConfigError(f"{column}: no such column; known: {', '.join(map(str, row))}")
     try:
         found = float(row[column])
     except (TypeError, ValueError):
@@ -226,12 +226,12 @@ def summarise(rows: Sequence[Mapping[str, Any]], value: str, by: str | Sequence[
     value
         Column of numbers.
     by
-        A column, or columns, whose combinations get a mean each; with none there is one mean of all rows.
+        A column, or columns, whose combinations each get a mean; with none, one mean of all rows.
 
     Raises
     ------
     ConfigError
-        No row has a column of ``by``, a row has no ``value``, or it is no number.
+        No row has a column of ``by``, a row has no ``value``, or it is not a number.
 
     Examples
     --------

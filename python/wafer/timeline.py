@@ -20,7 +20,7 @@ __all__ = ["Handle", "Handles", "Timeline"]
 Volume = Union[str, float]
 
 
-#: Most steps of :meth:`Timeline.waf_per`: more than any plot shows.
+#: Maximum number of steps of :meth:`Timeline.waf_per`: more than any plot shows.
 MOST_STEPS = 1_000_000
 
 
@@ -52,7 +52,7 @@ class Timeline:
     media_bytes
         MBMW at each point, bytes.
     capacity
-        Logical capacity of the device, bytes; 0 if it is not known.
+        Logical capacity of the device, bytes; 0 if unknown.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Timeline:
     Raises
     ------
     ConfigError
-        There are not as many points of both.
+        The two differ in length.
 
     Examples
     --------
@@ -87,12 +87,12 @@ class Timeline:
 
     @property
     def volume(self) -> npt.NDArray[np.float64]:
-        """Host bytes in multiples of the logical capacity; NaN if that is not known."""
+        """Host bytes in multiples of the logical capacity; NaN if that is unknown."""
         return self.host_bytes / float(self.capacity or np.nan)
 
     @property
     def _written(self) -> tuple[npt.NDArray[np.float64], str]:
-        """What curves are drawn over, and its name: the volume, or bytes where no capacity is known."""
+        """The horizontal axis of curves, and its name: the volume, or bytes if the capacity is unknown."""
         if self.capacity:
             return self.volume, "host bytes / logical capacity"
         return self.host_bytes / 1e9, "host bytes, GB"
@@ -164,14 +164,14 @@ class Timeline:
         if not first < last:
             raise ConfigError(f"end: {end} is not after {start}")
         written = float(self.host_bytes[-1]) if len(self) else 0.0
-        # The last point may lie a rounded block before the volume that was asked for.
+        # The last point may lie a rounded block before the requested volume.
         if last > written * (1 + 1e-6):
             raise ConfigError(f"end: {end} is past the end of the run, {self._multiples(written)}")
         media = self.media_at([first, min(last, written)])
         return float((media[1] - media[0]) / (min(last, written) - first))
 
     def waf_per(self, volume: Volume) -> npt.NDArray[np.float64]:
-        """Returns the WAF of each ``volume`` of host writes, one after the other, without a rest.
+        """Returns the WAF of each ``volume`` of host writes, one after another, without the remainder.
 
         Parameters
         ----------

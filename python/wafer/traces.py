@@ -24,7 +24,7 @@ NO_PLACEMENT = 0xFFFF
 
 @dataclass(frozen=True, eq=False)
 class Requests:
-    """A chunk of consecutive requests of a trace; every array has one entry a request.
+    """A chunk of consecutive requests of a trace; every array has one entry per request.
 
     Attributes
     ----------
@@ -127,7 +127,7 @@ def place(path: str, format: str | None, placer: Placer) -> npt.NDArray[np.uint1
     path
         The trace.
     format
-        Its format; ``None`` to find out.
+        Its format; ``None`` to detect it.
     placer
         Returns the identifiers of some requests.
     """

@@ -39,7 +39,7 @@ class Workload:
     inner
         The workload of the library.
     again
-        How to make it in another process: a name, and arguments.
+        How to recreate it in another process: a name and arguments.
 
     Examples
     --------
@@ -211,7 +211,7 @@ def tenants(*tables: Mapping[str, Any], folder: str | os.PathLike[str] = ".") ->
     Parameters
     ----------
     *tables
-        One table an application. ``workload`` in it is a dict, or a workload of :func:`wafer.fio`,
+        One table per application. ``workload`` in it is a dict, or a workload of :func:`wafer.fio`,
         :func:`wafer.model`, :func:`wafer.trace` or :func:`wafer.workload`.
     folder
         Folder from which relative paths start.
@@ -260,7 +260,7 @@ def trace(path: str | os.PathLike[str], *, placement: Any = None, **parameters: 
     placement
         Rules as in a ``[workload]`` table (``"process"``, a list of dicts, ...), or a function
         that takes a :class:`wafer.Requests` and returns a placement identifier for each of its requests.
-        The function is called now, on the chunks of the whole trace in order; 2 bytes a request are kept.
+        The function is called now, on the chunks of the whole trace in order; 2 bytes per request are kept.
     **parameters
         Other keys of the ``[workload]`` table, such as ``map="compact"``.
 
@@ -301,7 +301,7 @@ class _Columns(NamedTuple):
 
 
 class Commands(Workload):
-    """Commands from one-dimensional arrays with one entry a command; a scalar applies to every command.
+    """Commands from one-dimensional arrays with one entry per command; a scalar applies to every command.
 
     Parameters
     ----------
@@ -328,7 +328,7 @@ class Commands(Workload):
     WorkloadError
         Arrays of different lengths, or values out of range.
     ConfigError
-        ``unit`` is no whole number.
+        ``unit`` is not a whole number.
 
     Examples
     --------
@@ -372,8 +372,8 @@ def commands(
 ) -> Workload:
     """Returns a workload whose commands Python generates during the run, one batch of arrays at a time.
 
-    Batches of some ten thousand commands keep the run fast, because Python is called once a batch. An
-    exception in the source ends the run, which raises it.
+    Batches of some ten thousand commands keep the run fast, because Python is called once per batch. An
+    exception in the source ends the run and is raised by it.
 
     Parameters
     ----------

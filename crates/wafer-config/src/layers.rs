@@ -302,7 +302,7 @@ impl Layers {
             _ if message.ends_with(", expected string only") => {
                 let found =
                     self.get(path).map_or(String::new(), |value| format!(", found {value}"));
-                self.error(path, &format!("expected a text{found}"))
+                self.error(path, &format!("expected text{found}"))
             }
             _ => self.error(path, &in_plain_words(message)),
         }

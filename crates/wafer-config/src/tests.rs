@@ -107,8 +107,8 @@ fn errors_name_the_line_or_the_flag() {
             "isolation=strictly",
             "isolation: unknown value `strictly`; known: initially, persistently",
         ),
-        ("isolation=[]", "isolation: expected a text, found []"),
-        ("gc.destination=5", "gc.destination: expected a text, found 5"),
+        ("isolation=[]", "isolation: expected text, found []"),
+        ("gc.destination=5", "gc.destination: expected text, found 5"),
     ] {
         assert_eq!(layers(SMALL, &[set]).unwrap_err().to_string(), message);
     }

@@ -90,7 +90,7 @@ pub fn check(config: &GcConfig) -> Result<(), InvalidKey> {
 pub fn make(config: &GcConfig) -> Result<Box<dyn VictimPolicy>, InvalidKey> {
     let Some(info) = find(&config.policy) else {
         let names: Vec<_> = POLICIES.iter().map(|p| p.name).collect();
-        let message = format!("no policy `{}`; there are {}", config.policy, names.join(", "));
+        let message = format!("no policy `{}`; known: {}", config.policy, names.join(", "));
         return Err(InvalidKey::new("gc.policy", message));
     };
     (info.make)(config)

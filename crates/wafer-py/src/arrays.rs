@@ -16,7 +16,7 @@ pub(crate) type Columns<'py> = (
     PyReadonlyArray1<'py, u8>,
 );
 
-/// Returns the commands of contiguous arrays of equal length.
+/// Returns the commands in contiguous arrays of equal length.
 pub(crate) fn commands(py: Python<'_>, columns: &Columns<'_>) -> PyResult<Vec<Command>> {
     let (lba, blocks, placement, op, namespace) = (
         columns.0.as_slice()?,

@@ -19,7 +19,7 @@ pub(crate) struct ReclaimUnits {
 }
 
 impl ReclaimUnits {
-    /// Asks the view, under the interpreter's lock.
+    /// Queries the view, under the interpreter's lock.
     fn ask<R>(&self, py: Python<'_>, ask: impl FnOnce(&mut RuView<'static>) -> R) -> PyResult<R> {
         let view = self.view.load(Ordering::Relaxed);
         // SAFETY: `Lent` sets the pointer to a view that outlives it and clears it when the
@@ -35,7 +35,7 @@ impl ReclaimUnits {
         }
     }
 
-    /// Signed, so that what Python code subtracts or negates does not wrap.
+    /// Signed, so that subtraction and negation in Python code do not wrap.
     fn array<'py>(
         &self,
         py: Python<'py>,
@@ -81,7 +81,7 @@ impl ReclaimUnits {
         self.array(py, |view, ru, _| signed(view.closed_order(ru)))
     }
 
-    /// Times each was erased.
+    /// Erase count of each.
     #[getter]
     fn erases<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
         self.array(py, |view, ru, _| i64::from(view.erases(ru)))
@@ -137,7 +137,7 @@ impl ReclaimUnits {
         self.ask(py, |view| view.classes)
     }
 
-    /// With `gc.destination = "writer"`, in `select_destination`: the handle whose command asks for space.
+    /// With `gc.destination = "writer"`, in `select_destination`: the handle whose command needs space.
     #[getter]
     fn writer(&self, py: Python<'_>) -> PyResult<u16> {
         self.ask(py, |view| view.writer.0)
@@ -250,8 +250,8 @@ impl PythonPolicy {
         })
     }
 
-    /// Calls Python code. After an exception the run stops within a batch of commands; until then the
-    /// device chooses by itself.
+    /// Calls Python code. After an exception the run stops within a batch of commands; until then the device chooses on
+    /// its own.
     fn asked<R>(&self, ask: impl FnOnce(Python<'_>) -> PyResult<Option<R>>) -> Option<R> {
         if self.error.stop.load(Ordering::Relaxed) {
             return None;
@@ -279,7 +279,7 @@ fn number(returned: &Bound<'_, PyAny>, method: &str, what: &str) -> PyResult<Opt
     })
 }
 
-/// Formats an object for a message of one line.
+/// Formats an object for a one-line message.
 fn shown(object: &Bound<'_, PyAny>) -> String {
     match object.repr().map(|text| text.to_string()) {
         Ok(text) if text.len() <= 60 && !text.contains('\n') => text,

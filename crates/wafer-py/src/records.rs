@@ -9,7 +9,7 @@ use wafer_record::{Record, records_of_text};
 
 use crate::error::{of_lab, raise};
 
-/// Reads the records of a text and returns each as JSON, with metrics and findings.
+/// Reads the records in a text and returns each as JSON, with metrics and findings.
 #[pyfunction]
 pub(crate) fn read_records(py: Python<'_>, label: &str, text: &str) -> PyResult<Vec<String>> {
     let wrong = |message: String| raise(py, "ConfigError", &message);
@@ -24,7 +24,7 @@ pub(crate) fn labels(py: Python<'_>, texts: Vec<String>) -> PyResult<Vec<String>
     Ok(wafer_record::labels(&read_all(py, &texts)?))
 }
 
-/// Returns a report page of records: one HTML file that needs no other.
+/// Returns a report page of records: a single self-contained HTML file.
 #[pyfunction]
 #[pyo3(signature = (texts, title = None))]
 pub(crate) fn report(py: Python<'_>, texts: Vec<String>, title: Option<&str>) -> PyResult<String> {
@@ -40,7 +40,7 @@ fn read_all(py: Python<'_>, texts: &[String]) -> PyResult<Vec<Record>> {
     Ok(records.concat())
 }
 
-/// Writes a text as a file, as the command line does: complete or unchanged.
+/// Writes text to a file, as the command line does: complete or unchanged.
 #[pyfunction]
 pub(crate) fn write_text(py: Python<'_>, path: PathBuf, text: &str) -> PyResult<()> {
     wafer_record::write_text(&path, text).map_err(|e| of_lab(py, &e.into()))

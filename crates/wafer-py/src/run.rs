@@ -34,7 +34,7 @@ impl Cancel {
         Cancel { flag: Arc::default() }
     }
 
-    /// Stops all runs that were given this, within a batch of commands.
+    /// Stops all runs that were passed this, within a batch of commands.
     fn cancel(&self) {
         self.flag.store(true, Ordering::Relaxed);
     }
@@ -129,7 +129,7 @@ pub(crate) fn run(
     text.map_err(|e| raise(py, "WaferError", &e.to_string()))
 }
 
-/// Returns the folder of drives in steady state, unless there is none. `not_kept` gets what the user is to know.
+/// Returns the folder of steady-state drives, if any. `not_kept` receives what the user should know.
 fn cache(py: Python<'_>, not_kept: &Arc<Mutex<Vec<String>>>) -> Result<Option<Cache>, LabError> {
     let file = py.import("wafer._wafer").and_then(|module| module.getattr("__file__")?.extract());
     let program: PathBuf = file.unwrap_or_default();
@@ -139,7 +139,7 @@ fn cache(py: Python<'_>, not_kept: &Arc<Mutex<Vec<String>>>) -> Result<Option<Ca
     })
 }
 
-/// Calls `progress`, unless the run is to stop.
+/// Calls `progress`, unless the run must stop.
 fn tell(
     now: Progress,
     progress: Option<&Py<PyAny>>,

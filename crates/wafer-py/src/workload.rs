@@ -38,7 +38,7 @@ impl Workload {
         Workload::of(LabWorkload::new(FioSource::new(path.as_ref(), text)))
     }
 
-    /// Returns the text of a fio job file with that of the files it includes.
+    /// Returns the text of a fio job file, including the files it includes.
     #[staticmethod]
     fn job_text(py: Python<'_>, path: &str) -> PyResult<String> {
         FioSource::whole_text(Path::new(path)).map_err(|e| of_lab(py, &e))

@@ -125,7 +125,7 @@ impl Outputs {
     pub fn claim(&mut self, path: &Path) -> Result<(), RecordError> {
         let Some(identity) = Identity::of(path) else { return Ok(()) };
         if self.inputs.contains(&identity) {
-            return Err(refused(path, "is an input too, which the output would overwrite"));
+            return Err(refused(path, "is also an input, which the output would overwrite"));
         }
         if self.outputs.contains(&identity) {
             return Err(refused(path, "is another output too"));

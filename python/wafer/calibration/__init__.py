@@ -73,9 +73,9 @@ def calibrate(
 ) -> Fit:
     """Infers a device from a measured curve: over-provisioning, reclaim units, policy, separation.
 
-    The search takes some hundred simulations of a scaled device and one or two with the drive's full number
+    The search takes a few hundred simulations of a scaled device and one or two with the drive's full number
     of blocks: a minute or two on two cores. Only fio jobs can be scaled. Any other workload runs on the whole
-    drive every time, and takes accordingly longer.
+    drive every time, and takes correspondingly longer.
 
     Parameters
     ----------
@@ -92,8 +92,8 @@ def calibrate(
         Share of the curve to fit, by host bytes, in (0, 1]. The rest checks the prediction
         (``prediction_error`` of :class:`wafer.Fit`).
     precondition
-        State of the drive at the first sample, as for :func:`wafer.run`. Default: fresh, that
-        is erased or fully deallocated.
+        State of the drive at the first sample, as for :func:`wafer.run`. Default: fresh, that is,
+        erased or fully deallocated.
     structures
         Combinations of policy, separation of relocated data and background GC to try.
     reserve

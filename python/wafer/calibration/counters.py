@@ -63,11 +63,12 @@ def read_curve(path: str | os.PathLike[str], capacity: int | None = None) -> Cur
 
     - CSV with columns ``host_bytes`` and ``media_bytes`` (or ``hbmw`` and ``mbmw``); others are ignored.
     - CSV with columns ``volume``, in multiples of ``capacity``, and ``waf``, cumulative.
-    - Collected output of ``nvme fdp stats``, as text or as JSON (concatenated objects, one object a line, or
-      an array). Other lines, such as dates, are ignored.
+    - Collected output of ``nvme fdp stats``, as text or as JSON (concatenated objects, one object per line,
+      or an array). Other lines, such as dates, are ignored.
 
     Counters are cumulative. The first sample becomes the origin, unless it lies within two sample intervals
-    of zero; the counters then started at zero. Samples without new host bytes are merged into the one before.
+    of zero; the counters then started at zero. Samples without new host bytes are merged into
+    the previous one.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ class Fit:
     parameters
         Best values by name.
     intervals
-        95 % confidence intervals by name, which hold together: ``net_spare`` (spare space without the
+        95 % confidence intervals by name, which hold jointly: ``net_spare`` (spare space without the
         reserve and the open RUs, over the logical capacity), ``overprovisioning``,
         ``reclaim_unit_count``, ``reclaim_unit_bytes``. They cover every structure that is about as
         likely as the best.

@@ -77,7 +77,7 @@ class Candidate:
         return self.with_(count=count, overprovisioning=(net_spare + held) / (1 - held))
 
     def whole(self, pages: int) -> Candidate:
-        """Returns a copy with the same net spare and whole pages an RU; ``count`` moves by up to 1.5 %."""
+        """Returns a copy with the same net spare and whole pages per RU; ``count`` moves by up to 1.5 %."""
         reach = max(round(0.015 * self.count), 1)
         counts = np.arange(max(self.count - reach, 1), self.count + reach + 1)
         held = (self.reserve + self.handles) / counts
@@ -145,7 +145,7 @@ class Trial:
 
     @property
     def shape(self) -> float:
-        """Root mean square error of the intervals about their mean: what is left to other parameters."""
+        """Root mean square error of the intervals about their mean: what remains for other parameters."""
         return float(np.sqrt(np.mean((self.interval - np.mean(self.interval)) ** 2)))
 
     @property

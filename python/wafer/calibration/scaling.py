@@ -112,11 +112,11 @@ class ScaledJob:
         return self.capacity // self.block
 
     def blocks_for(self, wanted: int, count: int) -> int:
-        """Returns the blocks of a run with ``count`` RUs: at least 500 an RU, at most those of the drive."""
+        """Returns the blocks of a run with ``count`` RUs: at least 500 per RU, at most those of the drive."""
         return self.blocks if self.whole else min(max(wanted, 500 * count), self.blocks)
 
     def workload(self, blocks: int, seed: int = 1) -> Workload:
-        """Returns the job for a device of ``blocks`` pages, one a block."""
+        """Returns the job for a device of ``blocks`` pages, one per block."""
         del seed  # the run has its own
         page, block = self.page, self.block
         if blocks * page == self.capacity // page * page and block == page:

@@ -252,7 +252,7 @@ def _complete(
     handles: int,
     known: Mapping[str, Any],
 ) -> Found:
-    """Takes all steps of the search."""
+    """Performs all steps of the search."""
     measured, seed, report = steps.measured, steps.seed, steps.report
     job = measured.job
     coarse_volume = min(COARSE_VOLUME, measured.volume)

@@ -247,11 +247,11 @@ def explore(
     run
         Runs candidates.
     runs
-        Number of runs of a round.
+        Number of runs per round.
     rounds
         Maximum number of rounds.
     worth
-        Whether to go on after a round.
+        Whether to continue after a round.
 
     Returns
     -------

@@ -28,7 +28,7 @@ class TimingParameter:
     Attributes
     ----------
     before
-        Value of the device that the fit began with.
+        Value in the device that the fit started from.
     after
         Fitted value.
     interval
@@ -36,7 +36,7 @@ class TimingParameter:
     identified
         Whether the rows identify it.
     why
-        What it follows from, or why it stays.
+        What it follows from, or why it is unchanged.
     """
 
     before: float
@@ -73,7 +73,7 @@ class TimingFit:
     _text: str
 
     def to_toml(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Returns the device file, commented as the command line writes it; also writes it to ``path``.
+        """Returns the device file, commented as by the command line; also writes it to ``path``.
 
         Parameters
         ----------
@@ -117,10 +117,10 @@ def calibrate_timing(
     Parameters
     ----------
     device
-        Device profile or file to begin with, with a ``timing`` table, as ``wafer devices
-        from-datasheet`` makes it.
+        Device profile or file to start from, with a ``timing`` table, such as one that ``wafer devices
+        from-datasheet`` makes.
     measured
-        CSV table of measured latency: a row for each rate of writes, with the columns
+        CSV table of measured latency: a row for each write rate, with the columns
         ``writes_per_s``, ``read_mean_us``, ``read_p50_us``, ... in microseconds; empty fields were not
         measured.
     fio_json
@@ -128,7 +128,7 @@ def calibrate_timing(
     hold_out
         Number of rows to predict instead of fitting them.
     predict
-        Another table, whose rows are predicted only.
+        Another table, whose rows are only predicted.
     seed
         Random seed of the runs.
     progress
@@ -139,7 +139,7 @@ def calibrate_timing(
     Returns
     -------
     TimingFit
-        The device, its fitted keys, and the measured rows beside ours.
+        The device, its fitted keys, and the measured rows next to ours.
 
     Raises
     ------

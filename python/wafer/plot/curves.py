@@ -54,7 +54,7 @@ def plot_result(
     handles
         Also plot the WAF of each handle.
     label
-        Name of the line. Default: the name of the run, or "device" beside its handles.
+        Name of the line. Default: the name of the run, or "device" alongside its handles.
     **style
         Further arguments of ``Axes.plot``.
 

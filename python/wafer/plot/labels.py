@@ -15,9 +15,9 @@ APART = 8.5
 
 
 def label_lines(ax: Axes) -> None:
-    """Writes the label of each line beside its last point, in its colour; names do not overlap.
+    """Writes the label of each line next to its last point, in its colour; names do not overlap.
 
-    Called again after further lines it moves the names. Labels that begin with ``_`` are not shown.
+    If called again after adding lines, it moves the names. Labels that begin with ``_`` are not shown.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ def plot_multiples(
     results
         The runs. The others of a panel are behind it in grey.
     columns
-        Number of panels beside each other; three fill two columns of a paper.
+        Number of panels per row; three fill two columns of a paper.
     labels
         Titles of the panels. Default: what differs between the runs, as :func:`wafer.labels` says.
 
@@ -58,7 +58,7 @@ def plot_multiples(
     2
     """
     if not results:
-        raise ConfigError("results: there are none")
+        raise ConfigError("results: none given")
     if labels is None:
         labels = _wafer.labels([run.to_json() for run in results])
     if len(labels) != len(results):

@@ -22,7 +22,7 @@ class Volumes(Protocol):
 
     @property
     def _written(self) -> tuple[Array, str]:
-        """What curves are drawn over, and its name."""
+        """The horizontal axis of curves, and its name."""
 
     @property
     def waf(self) -> Array:

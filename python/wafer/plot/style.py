@@ -79,7 +79,7 @@ def styled() -> Any:
 
 
 def legend(ax: Axes, **how: Any) -> None:
-    """Adds a small legend, also to axes of the caller.
+    """Adds a small legend, including to the caller's axes.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ def save(made: Axes | Figure, *paths: str | os.PathLike[str]) -> list[Path]:
     formats = figure.canvas.get_supported_filetypes()
     for path in written:
         if path.suffix.lstrip(".") not in formats:
-            raise ConfigError(f"{path}: no format {path.suffix!r}; there are {', '.join(sorted(formats))}")
+            raise ConfigError(f"{path}: no format {path.suffix!r}; known: {', '.join(sorted(formats))}")
     with plt.rc_context(_RC):
         for path in written:
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -36,7 +36,7 @@ def plot_sweep(
 ) -> Axes:
     """Plots a column over a key, with a line for each value of ``series``.
 
-    Bands are 95 % confidence intervals over seeds; error bars where the key is no number.
+    Bands are 95 % confidence intervals over seeds; error bars where the key is not a number.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def plot_sweep(
     x
         Key on the horizontal axis.
     series
-        Key that gives a line each. Default: one line.
+        Key whose values get a line each. Default: one line.
     value
         Column of the rows.
     ax
@@ -146,7 +146,7 @@ def crossover(sweep: Grid, x: str, choice: str, a: Any, b: Any, group: str | Non
     b
         Second value.
     group
-        Key whose values get a crossover each. Default: one for all.
+        Key whose values each get a crossover. Default: one for all.
 
     Raises
     ------

@@ -65,7 +65,7 @@ class Sweep:
     keys
         The keys that vary.
     ran
-        Number of runs of this call; the others existed already.
+        Number of runs of this call; the others already existed.
 
     Examples
     --------
@@ -150,7 +150,7 @@ class Sweep:
         value
             Column of the rows.
         by
-            A key, or keys whose combinations get a mean each; with none there is one mean of all points.
+            A key, or keys whose combinations each get a mean; with none, one mean of all points.
             Default: all but the seed.
 
         Raises
@@ -230,7 +230,7 @@ class Sweep:
         x
             Key on the horizontal axis.
         series
-            Key that gives a line each. Default: one line.
+            Key whose values get a line each. Default: one line.
         value
             Column of the rows.
         ax
@@ -290,7 +290,7 @@ def sweep(
         records of the same points, the sweep resumes and runs nothing twice; it warns of files, such as
         traces, that have changed since.
     workers
-        Simultaneous runs, for ``local`` and for a new local cluster. Default: one for each core.
+        Concurrent runs, for ``local`` and for a new local cluster. Default: one per core.
     cluster
         For ``dask`` a client or a scheduler's address, for ``ray`` an address. Default: a new
         local cluster.
@@ -302,7 +302,7 @@ def sweep(
         Show a bar on stderr.
     on_error
         ``"raise"`` stops when the first points all fail, which is hardly ever the fault of a
-        point; ``"keep"`` goes on whatever fails.
+        point; ``"keep"`` continues whatever fails.
     records
         ``"brief"`` keeps totals, provenance and a thinned timeline of each point, less than 5 kB;
         ``"whole"`` what :func:`wafer.run` returns, ten times as much, in a folder that holds no brief ones.
@@ -394,7 +394,7 @@ def sweep(
 
 
 def _by_message(errors: Iterable[str]) -> list[tuple[str, int]]:
-    """Counts messages; those that differ only in numbers as the first of them."""
+    """Counts messages; those that differ only in numbers count as the first of them."""
     first: dict[str, str] = {}
     kinds = (first.setdefault(re.sub(r"-?\d+(\.\d+)?(e-?\d+)?", "0", error), error) for error in errors)
     return Counter(kinds).most_common()

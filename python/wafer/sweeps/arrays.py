@@ -20,7 +20,7 @@ _TEXTS = ("status", "digest", "record", "error")
 
 
 def dataset(rows: Sequence[dict[str, Any]], keys: Sequence[str]) -> xarray.Dataset:
-    """Returns a dataset with a dimension for each key, or one for all if the points are no grid.
+    """Returns a dataset with a dimension for each key, or a single one if the points are not a grid.
 
     Raises
     ------

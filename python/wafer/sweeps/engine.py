@@ -110,7 +110,7 @@ def engine_names() -> list[str]:
 
 
 def make_engine(name: str, settings: EngineSettings) -> Engine:
-    """Creates the engine of a name.
+    """Creates the engine with this name.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def needed_memory(point: Point, folder: str) -> int | Outcome:
     point
         The point.
     folder
-        Folder where its relative paths start.
+        Folder from which its relative paths start.
     """
     prepared = prepare(point.experiment, folder)
     return prepared if isinstance(prepared, Outcome) else prepared[1]
@@ -194,9 +194,9 @@ def too_large(needed: int, available: int, of: str) -> Outcome:
     needed
         Bytes that the point takes.
     available
-        Bytes that there are.
+        Bytes available.
     of
-        Whose they are.
+        Whose memory it is.
     """
     message = f"needs {size_text(needed)} of memory, but {of} {size_text(available)}"
     return Outcome(None, "NotEnoughMemory", message)

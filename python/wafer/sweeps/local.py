@@ -43,7 +43,7 @@ class MemoryGate:
 
 
 class LocalEngine:
-    """Runs as many points at a time as there are workers, within the available memory."""
+    """Runs as many points at once as there are workers, within the available memory."""
 
     def __init__(self, settings: EngineSettings) -> None:
         available = available_memory()

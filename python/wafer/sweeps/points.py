@@ -221,7 +221,7 @@ def _scale(name: str, given: Any) -> Callable[[float], Any]:
     if not isinstance(what, Mapping) or not {"low", "high"} <= what.keys():
         raise ConfigError(f"{name}: expected a list, or low and high")
     for key in what.keys() - set(_RANGE):
-        raise ConfigError(f"{name}: no key `{key}` of a range; there are {', '.join(_RANGE)}")
+        raise ConfigError(f"{name}: no key `{key}` of a range; known: {', '.join(_RANGE)}")
     low, high = (number(f"{name}.{key}", what[key]) for key in ("low", "high"))
     log, integer = (flag(f"{name}.{key}", what.get(key)) for key in ("log", "integer"))
     if not low < high or (log and low <= 0):

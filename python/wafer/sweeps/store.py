@@ -1,6 +1,6 @@
 """Storage of the results of a sweep, from which it can resume.
 
-    DIR/records/ID.json     one result record a run: brief, or as the command line writes it
+    DIR/records/ID.json     one result record per run: brief, or as the command line writes it
     DIR/failures/ID.json    one failure: the point and its error
     DIR/catalogue.ndjson    a row for each point that is done, for DuckDB, polars and people
 

@@ -35,7 +35,7 @@ fn parse(text: &str, file: &str, columns: &[String]) -> Result<PaceTable, LabErr
         let long = format!("{wanted}_host_bytes");
         header.iter().position(|name| name == wanted || name == long).ok_or_else(|| {
             let known = header.iter().collect::<Vec<_>>().join(", ");
-            fail(header_line, wanted, format!("no such column; there are {known}"))
+            fail(header_line, wanted, format!("no such column; known: {known}"))
         })
     };
     let mut wanted = vec![("host_bytes", find("host_bytes")?)];
@@ -86,7 +86,7 @@ mod tests {
         };
         assert!(error("", "ruh0").contains("x.csv:1"));
         let text = "host_bytes,ruh0_host_bytes\n0,0\n";
-        assert!(error(text, "ruh3").contains("`ruh3`: no such column; there are host_bytes"));
+        assert!(error(text, "ruh3").contains("`ruh3`: no such column; known: host_bytes"));
         assert!(error(text, "ruh0").contains("does not grow"));
         let text = "host_bytes,ruh0_host_bytes\n0,0\n5,x\n";
         assert_eq!(error(text, "ruh0"), "x.csv:3: column `ruh0`: `x` is not a number of bytes");

@@ -79,7 +79,7 @@ fn a_file_is_known_by_any_name() {
         let mut outputs = Outputs::default();
         outputs.input(&path("a"));
         let error = outputs.output(&path(name)).unwrap_err().to_string();
-        assert!(error.ends_with("is an input too, which the output would overwrite"), "{error}");
+        assert!(error.ends_with("is also an input, which the output would overwrite"), "{error}");
     }
     fs::write(path("b.json"), "").unwrap();
     let mut outputs = Outputs::default();
