@@ -527,10 +527,10 @@ def test_a_run_that_ends_early_or_only_by_its_runtime_warns(small, job):
     with pytest.warns(UserWarning, match=r"the jobs ended after .* before 5x") as caught:
         wafer.run(small, wafer.fio_text("[w]\nrw=write\nbs=4k\nsize=100%\nio_size=1m\n"), volume="5x")
     assert caught[0].filename == __file__
-    with pytest.warns(UserWarning, match="nothing was written, so its WAF of 1 means nothing"):
+    with pytest.warns(UserWarning, match="nothing was written, so its WAF of 1 is meaningless"):
         wafer.run(small, wafer.fio_text("[r]\nrw=randread\nbs=4k\nsize=10%\n"))
     timed = wafer.fio_text("[w]\nrw=randwrite\nbs=4k\nsize=100%\ntime_based=1\nruntime=10ms\n")
-    with pytest.warns(UserWarning, match="until the runtime of the jobs is over; volume 5x"):
+    with pytest.warns(UserWarning, match="until the runtime of the jobs ends; volume 5x"):
         wafer.run(small, timed)
 
 

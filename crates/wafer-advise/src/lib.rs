@@ -90,7 +90,7 @@ pub fn advise(
     }
     if options.hold_out <= 0.0 {
         notices.push(
-            "nothing is held out: WAF is measured on the traffic that lifetimes were learned from"
+            "nothing is held out: WAF is measured on the traffic used for learning lifetimes"
                 .to_owned(),
         );
     }
@@ -118,7 +118,7 @@ pub fn advise(
     let plan = Plan::new(&log, &geometry, options);
     if plan.passes > 1 {
         notices.push(format!(
-            "the traffic is {:.2} times the capacity; it is played {} times, and the last pass counts",
+            "the traffic is {:.2} times the capacity; it is replayed {} times, and the last pass counts",
             log.pages as f64 / geometry.logical_pages as f64,
             plan.passes
         ));
@@ -164,12 +164,12 @@ pub fn advise(
     let firmware = better_firmware(&candidates, &outcomes, &outcomes[best]);
     if let Some(name) = &firmware {
         notices.push(format!(
-            "nothing to do on the host: a drive whose firmware has {name} does better without placement; ask for it"
+            "nothing to do on the host: a drive whose firmware has {name} does better without placement; ask the vendor for it"
         ));
     }
     if lives.ended() < 1000.0 {
         notices.push(format!(
-            "only {:.0} pages were overwritten in the learned part: the advice rests on few lifetimes",
+            "only {:.0} pages were overwritten in the learned part: the advice is based on few lifetimes",
             lives.ended()
         ));
     }

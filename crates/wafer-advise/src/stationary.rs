@@ -24,7 +24,7 @@ pub(super) fn notices(
     if change > MOST_CHANGE {
         notices.push(format!(
             "the traffic is not stationary: {name} has WAF {:.2} on the part it was chosen by and {:.2} on the \
-             last part; neither predicts what follows",
+             last part; neither predicts later traffic",
             outcome.waf_chosen, outcome.waf
         ));
     }
@@ -32,7 +32,7 @@ pub(super) fn notices(
     if fresh > MOST_FRESH {
         notices.push(format!(
             "the traffic is not stationary: {:.0} % of the held-out writes go to addresses that were never written \
-             before; what follows will relocate more",
+             before; later traffic will relocate more",
             100.0 * fresh
         ));
     }

@@ -268,7 +268,7 @@ fn options_of_a_job_that_take_no_time_here_are_told() {
     let timed = notes(&["--time"]);
     assert!(timed.contains("not simulated: write_barrier, end_syncfs, verify\n"), "{timed}");
     assert!(timed.contains("no effect on bytes or time: refill_buffers\n"), "{timed}");
-    assert!(timed.contains("job j names no ioengine and keeps its iodepth"), "{timed}");
+    assert!(timed.contains("job j sets no ioengine and keeps its iodepth"), "{timed}");
     let untimed = notes(&[]);
     assert!(!untimed.contains("not simulated") && !untimed.contains("ioengine"), "{untimed}");
     let all = "no effect on what is written: write_barrier, end_syncfs, verify, refill_buffers\n";
@@ -285,7 +285,7 @@ fn reads_of_a_fresh_drive_are_told() {
         let fio = ["--fio", path.to_str().unwrap(), "--json", "-"];
         let output = wafer(&[&run[..], &fio, more].concat());
         record(&output);
-        String::from_utf8(output.stderr).unwrap().contains("no read needed the flash")
+        String::from_utf8(output.stderr).unwrap().contains("no read reached the flash")
     };
     assert!(warnings("rw=randread\n", &[]));
     assert!(!warnings("rw=randread\n", &["--precondition", "sequential"]));
@@ -419,7 +419,7 @@ fn a_long_run_without_a_volume_says_so() {
     let told = notices("[j]\nrw=write\nbs=1m\nsize=100%\nloops=120\n");
     assert!(told.contains("writes 120 times the capacity; volume 5x"), "{told}");
     let told = notices("[j]\nrw=write\nbs=1m\nsize=64m\ntime_based\nruntime=1\n");
-    assert!(told.contains("runs until the runtime of the jobs is over; volume 5x"), "{told}");
+    assert!(told.contains("runs until the runtime of the jobs ends; volume 5x"), "{told}");
     let told = notices("[j]\nrw=write\nbs=1m\nsize=100%\nloops=2\n");
     assert!(!told.contains("--volume"), "{told}");
 }

@@ -197,7 +197,7 @@ pub fn resolve(
     };
     if endless {
         device.notices.push(format!(
-            "timing.gc_burst is more than the spare space of {}: garbage collection stays behind by as much",
+            "timing.gc_burst is more than the spare space of {}: garbage collection stays that far behind",
             Bytes(spare)
         ));
     }

@@ -103,7 +103,7 @@ impl Persistence {
             return Err(missing(journal));
         }
         if !has_state && !has_journal && !empty {
-            let reason = "the file has data but no drive state beside it; move it away";
+            let reason = "the file has data but no drive state next to it; move it away";
             let path = data.display().to_string();
             return Err(DriveError::State { path, reason: reason.to_owned() });
         }

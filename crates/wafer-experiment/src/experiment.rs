@@ -275,7 +275,7 @@ impl Experiment {
             return match total_bytes.map(|total| total / capacity.max(1)) {
                 // With a clock, jobs end by `runtime` in model time, as intended.
                 None if self.timed => None,
-                None => Some(format!("{path}: runs until the runtime of the jobs is over; {hint}")),
+                None => Some(format!("{path}: runs until the runtime of the jobs ends; {hint}")),
                 Some(volumes) => (volumes >= MANY_VOLUMES)
                     .then(|| format!("{path}: writes {volumes} times the capacity; {hint}")),
             };
@@ -284,7 +284,7 @@ impl Experiment {
         let share = volume.bytes(capacity) as f64 / capacity as f64;
         (is_fresh && share < 1.0).then(|| {
             format!(
-                "volume: {volume} is {share:.2} of the capacity; WAF means little before a fresh drive is full"
+                "volume: {volume} is {share:.2} of the capacity; WAF is not meaningful before a fresh drive is full"
             )
         })
     }
@@ -322,7 +322,7 @@ impl Experiment {
             )
         } else if config.firmware.write_buffer.0 > 0 && !protected {
             Some(
-                "`firmware.write_buffer` survives a loss of power, but `timing.buffer_protected` is false",
+                "`firmware.write_buffer` survives a power loss, but `timing.buffer_protected` is false",
             )
         } else {
             None

@@ -21,7 +21,7 @@ pub enum WorkloadError {
     #[error("shares of jobs: {0}")]
     Pace(String),
     /// A run until a volume would never get there.
-    #[error("{file}:{line}: job `{job}`: no job of the last phase goes on writing, so a volume or a steady state may never be reached", file = .file.display())]
+    #[error("{file}:{line}: job `{job}`: no job of the last phase continues writing, so a volume or a steady state may never be reached", file = .file.display())]
     NeverWrites {
         /// The job file.
         file: PathBuf,

@@ -168,7 +168,7 @@ pub struct LatencyTarget {
 /// `steadystate`, and what goes with it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SteadyState {
-    /// What has to stay the same.
+    /// What must be steady.
     pub measure: Measure,
     /// Whether the slope of a line through the intervals has to be below the limit, instead of the greatest distance of
     /// an interval from their mean.

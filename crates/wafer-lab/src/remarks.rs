@@ -14,21 +14,21 @@ pub fn warnings(record: &Record) -> Vec<String> {
         ));
     } else if summary.host_bytes == 0 && record.time.is_none() {
         // No failure: fio, too, ends a job that only reads with 0.
-        warnings.push(format!("{name}: nothing was written, so its WAF of 1 means nothing"));
+        warnings.push(format!("{name}: nothing was written, so its WAF of 1 is meaningless"));
     }
     if let Some(time) = &record.time
         && time.read.as_ref().is_some_and(|read| read.count > 0)
         && time.dies.get("host_read").is_none_or(|share| *share == 0.0)
     {
         warnings.push(format!(
-            "{name}: no read needed the flash: what was read had not been written, or was still in the write buffer; \
+            "{name}: no read reached the flash: the data had not been written or was still in the write buffer; \
              a precondition fills the drive first"
         ));
     }
     if let Some(steady) = record.steady.as_ref().filter(|steady| !steady.reached) {
         let why = match steady.change {
             Some(change) => format!("WAF still changed by {:.1} %", change.abs() * 100.0),
-            None => "the workload ended before".to_owned(),
+            None => "the workload ended first".to_owned(),
         };
         warnings.push(format!("{name}: not steady after {} capacities: {why}", steady.capacities));
     }

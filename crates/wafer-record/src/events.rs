@@ -19,7 +19,7 @@ pub struct Events {
     pub invalid_placement_identifier: u64,
     /// 0x80, media reallocated: GC relocated data.
     pub media_reallocated: u64,
-    /// 0x81, implicitly modified handle: data was written to another reclaim group than the one named.
+    /// 0x81, implicitly modified handle: data was written to a reclaim group other than the one named.
     pub implicitly_modified_ruh: u64,
 }
 

@@ -104,12 +104,12 @@ impl TraceStream {
             match fit {
                 Fit::Given => {}
                 Fit::Compacted => notices.push(format!(
-                    "{path}: addresses reach behind the namespace; gaps between written granules of \
-                     1 MiB are left out (map = \"compact\")"
+                    "{path}: addresses reach beyond the namespace; gaps between written granules of \
+                     1 MiB are removed (map = \"compact\")"
                 )),
                 Fit::Wrapped => notices.push(format!(
                     "{path}: the trace writes more addresses than the namespace has; they wrap \
-                     around, so that some share a place (map = \"compact\")"
+                     around, so that some share a location (map = \"compact\")"
                 )),
             }
             if remap.is_compacted() && scan.reads.requests > 0 {

@@ -73,7 +73,7 @@ pub(super) fn of(sheet: &Datasheet) -> Result<Profile, LabError> {
     // Times of a page do not depend on the number of dies, but for the planes of a read.
     let (read_us, cells) = match sheet.read_latency {
         Some(us) if us < 1.4 * READ_US => {
-            (round(0.65 * us, 1.0), (Inferred, format!("0.65 of {us} µs for a read alone")))
+            (round(0.65 * us, 1.0), (Inferred, format!("0.65 of {us} µs for a single read")))
         }
         _ => (READ_US, (Assumed, "TLC, 40 to 106 µs; PM9A3 (SSD-iq)".to_owned())),
     };
@@ -183,15 +183,15 @@ pub(super) fn of(sheet: &Datasheet) -> Result<Profile, LabError> {
         Some(us) if us < parts => (
             us,
             Inferred,
-            format!("{us} µs for a read alone, which takes at least {parts:.1} here"),
+            format!("{us} µs for a single read, which takes at least {parts:.1} here"),
         ),
         Some(us) => (
             us,
             Inferred,
-            format!("{us} µs for a read alone, less read_us, transfer and controller"),
+            format!("{us} µs for a single read, less read_us, transfer and controller"),
         ),
         None => {
-            let why = format!("{READ_LATENCY_US} µs for a read alone; 58 to 89 on four drives");
+            let why = format!("{READ_LATENCY_US} µs for a single read; 58 to 89 on four drives");
             (READ_LATENCY_US, Assumed, why)
         }
     };
@@ -199,9 +199,9 @@ pub(super) fn of(sheet: &Datasheet) -> Result<Profile, LabError> {
     line("timing.read_overhead_us", number(overhead), basis, why);
     let transfer = PAGE / link_write.0 as f64 * 1e6;
     let (latency, basis, why) = match sheet.write_latency {
-        Some(us) => (us, Inferred, format!("{us} µs for a write alone, less transfer")),
+        Some(us) => (us, Inferred, format!("{us} µs for a single write, less transfer")),
         None => {
-            let why = format!("{WRITE_LATENCY_US} µs for a write alone; 11 to 15 on four drives");
+            let why = format!("{WRITE_LATENCY_US} µs for a single write; 11 to 15 on four drives");
             (WRITE_LATENCY_US, Assumed, why)
         }
     };

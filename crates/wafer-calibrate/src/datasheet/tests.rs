@@ -111,7 +111,7 @@ fn given_latency_is_kept() {
     let (_, sheet) = sheets().remove(0);
     let profile = Datasheet { read_latency: Some(2.0), ..sheet }.profile().unwrap();
     assert!(
-        profile.toml().contains("2 µs for a read alone, which takes at least"),
+        profile.toml().contains("2 µs for a single read, which takes at least"),
         "{}",
         profile.toml()
     );

@@ -157,7 +157,7 @@ fn parse(label: &str, text: &str) -> Result<Vec<Row>, LabError> {
             return Err(LabError::config(at(line, &format!("`{name}`")), reason));
         }
         if header.iter().take(i).any(|before| before == name) {
-            return Err(LabError::config(at(line, name), "the column is there twice"));
+            return Err(LabError::config(at(line, name), "the column appears twice"));
         }
     }
     let Some(rate_column) = header.iter().position(|name| name == "writes_per_s") else {
@@ -260,7 +260,7 @@ mod tests {
             ("read_mean_us\n2\n", "a.csv:1: writes_per_s: the column is missing"),
             (
                 "writes_per_s,read_p50_us,read_p50_us\n1,2,3\n",
-                "a.csv:1: read_p50_us: the column is there twice",
+                "a.csv:1: read_p50_us: the column appears twice",
             ),
             (
                 "# x\nwrites_per_s,read_mean_us\n1,-2\n",

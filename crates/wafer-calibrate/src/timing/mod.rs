@@ -173,7 +173,7 @@ pub fn calibrate(task: &Task, watch: Watch<'_>) -> Result<Calibration, LabError>
 
     if before.gc_pacing == GcPacing::Burst {
         notices.push(format!(
-            "{}: shown without its bursts: waits of writes are too short",
+            "{}: shown without its bursts: write waits are too short",
             task.device
         ));
     }
@@ -300,7 +300,7 @@ fn highest_rate(
         .or_else(|| asked.iter().map(|row| row.writes_per_s).reduce(f64::min));
     let (rate, identified, why) = match told {
         Some(rate) => {
-            (rate.max(most), true, "highest rate of writes, from a saturated row".to_owned())
+            (rate.max(most), true, "highest write rate, from a saturated row".to_owned())
         }
         None if most > cost.highest() => (
             most,
@@ -330,7 +330,7 @@ fn highest_rate(
         None => {
             let mine = cost.highest();
             notices.push(format!(
-                "the highest rate of writes is about {rate:.0}/s, but {mine:.0}/s here: too far for the time of a \
+                "the highest write rate is about {rate:.0}/s, but {mine:.0}/s here: too far for the time of a \
                  program; check over-provisioning and dies"
             ));
             parameters.push(Parameter::kept("program_us", before, "the device is too far off"));
@@ -355,7 +355,7 @@ fn writes_alone(timing: &mut TimingConfig, paced: &[&Row], parameters: &mut Vec<
             timing.write_overhead_us + 0.5,
         )),
         identified: true,
-        why: "a write alone, less controller and transfer".to_owned(),
+        why: "a single write, less controller and transfer".to_owned(),
     });
 }
 
@@ -382,7 +382,7 @@ fn knee(
     {
         notices.push(format!(
             "writes wait {tail:.0} µs at {rate:.0} writes/s, far below the highest rate: the drive collects garbage in \
-             bursts, which are not fitted; tails of reads beside them are too short here"
+             bursts, which are not fitted; read tails during them are too short here"
         ));
     }
     let quiet = found.quiet.map(share);

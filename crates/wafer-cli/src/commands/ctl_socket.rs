@@ -29,7 +29,7 @@ impl ControlSocket {
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(failed(error)),
             Ok(found) if !found.file_type().is_socket() => {
-                return Err(taken("the file exists and is no socket"));
+                return Err(taken("the file exists and is not a socket"));
             }
             Ok(_) => match UnixStream::connect(path) {
                 Err(error) if error.kind() == ErrorKind::ConnectionRefused => {

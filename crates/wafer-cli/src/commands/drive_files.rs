@@ -41,7 +41,7 @@ pub(crate) fn usage(error: DriveError) -> LabError {
 /// Returns a note for a capture that is about to replace what its file holds.
 pub(crate) fn replaced(capture: &Path) -> Option<String> {
     let holds = capture.metadata().is_ok_and(|file| file.is_file() && file.len() > 0);
-    holds.then(|| format!("{}: the new capture replaces what the file held", capture.display()))
+    holds.then(|| format!("{}: the new capture replaces the file's contents", capture.display()))
 }
 
 #[cfg(test)]

@@ -145,10 +145,10 @@ fn sample(
         Ok(reading) => {
             let total = tracker.add(clock.elapsed().as_secs_f64(), reading);
             if tracker.resets.len() > resets {
-                output::notice(lines.quiet, "the counters were reset; counting goes on from zero");
+                output::notice(lines.quiet, "the counters were reset; counting continues from zero");
             }
             if tracker.missed > missed {
-                let text = "missed a reading: a counter stepped back; it grows again once it has passed its last value";
+                let text = "missed a reading: a counter decreased; counting resumes once it exceeds its last value";
                 output::notice(lines.quiet, text);
                 return false;
             }

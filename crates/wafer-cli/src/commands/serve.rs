@@ -227,7 +227,7 @@ fn connections(args: &ServeArgs, quiet: bool) -> usize {
         output::notices(
             quiet,
             [format!(
-                "serving {most} connections at a time: the limit of open files allows no more"
+                "serving {most} connections at once: the limit on open files allows no more"
             )],
         );
     }

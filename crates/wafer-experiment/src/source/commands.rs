@@ -77,7 +77,7 @@ impl Source for CommandsSource {
         let total = self.written_bytes();
         let repeat = self.repeat && target.until_volume;
         if repeat && total == 0 {
-            let reason = "no write among the commands: the volume would never be reached";
+            let reason = "no command writes: the volume would never be reached";
             return Err(LabError::Workload(format!("{}: {reason}", self.name)));
         }
         Ok(Built {

@@ -146,7 +146,7 @@ impl Source for FioSource {
             target.refuse_pace("with a clock the shares of the jobs follow from the drive")?;
             notices.extend(jobs.without_engine.as_ref().map(|job| {
                 format!(
-                    "job {job} names no ioengine and keeps its iodepth in flight; fio's default engine (psync) has one \
+                    "job {job} sets no ioengine and keeps its iodepth in flight; fio's default engine (psync) has one \
                      command in flight"
                 )
             }));

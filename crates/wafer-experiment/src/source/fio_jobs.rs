@@ -36,8 +36,8 @@ pub(super) fn overlap(jobs: &Jobs) -> Option<String> {
         if let Some((_, other)) = before.iter().find(overlaps) {
             let namespace = job.namespace + 1;
             return Some(format!(
-                "{other} and {file} are the same blocks of namespace {namespace} here; jobs with an offset and a size of their \
-                 own do not overlap"
+                "{other} and {file} are the same blocks of namespace {namespace} here; jobs with their own offset and size \
+                 do not overlap"
             ));
         }
         before.push((job, file));

@@ -65,7 +65,7 @@ impl TraceSource {
         match keys.into_iter().find(|key| !READING.contains(key)) {
             Some(key) => {
                 let reason =
-                    "is about playing a trace; here from, to, volume, strict and format count";
+                    "applies to replaying a trace; expected from, to, volume, strict or format";
                 Err(LabError::config(format!("--trace-set {key}"), reason))
             }
             None => Ok(source),

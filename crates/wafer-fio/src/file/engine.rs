@@ -42,7 +42,7 @@ pub(super) fn engine(text: &str) -> Result<Engine, String> {
         None if text.is_empty() => Err("needs a name as its value".into()),
         None => {
             let near = did_you_mean(name, ENGINES.iter().flat_map(|(_, names)| *names).copied());
-            Err(format!("{} is no engine of fio{near}", quote(name)))
+            Err(format!("{} is not an engine of fio{near}", quote(name)))
         }
     }
 }
@@ -90,7 +90,7 @@ pub(super) fn nsid(text: &str) -> Result<u8, String> {
 /// Converts a namespace identifier (from 1) to an index (from 0); errors quote `name`.
 fn index(nsid: &str, name: &str) -> Result<u8, String> {
     let index = nsid.parse::<u32>().ok().and_then(|n| u8::try_from(n.checked_sub(1)?).ok());
-    index.ok_or_else(|| format!("{} is no namespace", quote(name)))
+    index.ok_or_else(|| format!("{} is not a namespace", quote(name)))
 }
 
 /// Splits file names, which are separated by `:`; `\:` belongs to a name. Empty names are skipped.

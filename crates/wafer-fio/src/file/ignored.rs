@@ -72,7 +72,7 @@ pub(super) const IGNORED: &[(&str, &[&str])] = &[
         "buffer_compress_percentage", "buffer_compress_chunk", "dedupe_percentage", "dedupe_global",
         "dedupe_mode", "dedupe_working_set_percentage",
     ]),
-    ("a job that its flow holds back goes on as soon as it may", &[
+    ("a job held back by its flow continues as soon as it may", &[
         "flow_watermark", "flow_sleep",
     ]),
     ("concerns the I/O engine of the host", &[

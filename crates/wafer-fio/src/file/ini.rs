@@ -106,7 +106,7 @@ impl Reader {
             }
             // fio, in C, would end the line here.
             if raw.contains('\0') {
-                return refuse("a NUL byte: this is no text".into());
+                return refuse("a NUL byte: this is not text".into());
             }
             let line = strip(raw);
             let separator = if self.lines > 1 { "\n" } else { "" };

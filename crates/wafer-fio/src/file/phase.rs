@@ -43,7 +43,7 @@ pub(super) fn phases(jobs: &[Barrier<'_>]) -> Result<Vec<u32>, (usize, String)> 
         if beside {
             let name = quote(jobs[awaited].name);
             let why = format!(
-                "other jobs run beside {name}; only a job that runs alone can be waited for"
+                "other jobs run alongside {name}; only a job that runs alone can be waited for"
             );
             return Err((index, format!("{why} (or use stonewall)")));
         }

@@ -114,7 +114,7 @@ fn size(
         Some((bytes, _)) if bytes > namespace_bytes => return Err(("filesize", beyond(bytes))),
         Some((bytes, _)) => match bytes.checked_sub(offset) {
             Some(region) if region > 0 => (bytes, region),
-            _ => return Err(("offset", format!("lies behind the {bytes} bytes of filesize"))),
+            _ => return Err(("offset", format!("lies beyond the {bytes} bytes of filesize"))),
         },
     };
     match settings.size {
@@ -132,7 +132,7 @@ fn size(
             }
             if bytes > rest && settings.order == Order::Random {
                 // fio ends such a job at the first address outside: nobody means that.
-                let why = format!("offset {offset} and {bytes} bytes reach behind the namespace");
+                let why = format!("offset {offset} and {bytes} bytes reach beyond the namespace");
                 return Err(("size", format!("{why}, which has {namespace_bytes}")));
             }
             // A sequential job ends at the end of the device.

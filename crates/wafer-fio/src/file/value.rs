@@ -57,7 +57,7 @@ fn digits<'a>(text: &'a str, what: &str) -> Result<Number<'a>, String> {
     let value = i128::from_str_radix(digits, radix).map_err(|_| too_large(text))?;
     let value = if negative { -value } else { value };
     if blank && !suffix.is_empty() {
-        return Err(format!("{} begins with a blank: fio would skip the unit", quote(text)));
+        return Err(format!("{} starts with a blank: fio would skip the unit", quote(text)));
     }
     Ok(Number { value, suffix, blank })
 }

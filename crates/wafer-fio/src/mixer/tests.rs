@@ -156,7 +156,7 @@ fn a_volume_says_how_long_where_the_file_says_nothing() {
     let error = Mixer::new(vec![reads], &options).unwrap_err().to_string();
     assert!(
         error.ends_with(
-            "no job of the last phase goes on writing, so a volume or a steady state may never be reached"
+            "no job of the last phase continues writing, so a volume or a steady state may never be reached"
         )
     );
 }

@@ -11,7 +11,7 @@ pub(super) fn of(cause: &Cause) -> (String, String) {
         Cause::NothingWritten => ("Nothing was written yet.".to_owned(), String::new()),
         Cause::MostlyRejected { rejected, commands } => (
             format!("The device rejected {rejected} of {commands} commands."),
-            "They lie outside their namespace, or name a namespace that does not exist. The workload was \
+            "They address blocks outside their namespace, or a nonexistent namespace. The workload was \
              made for a larger device, or needs remapping."
                 .to_owned(),
         ),
@@ -42,12 +42,12 @@ pub(super) fn of(cause: &Cause) -> (String, String) {
         } => (
             match (attributed, partial) {
                 (true, _) => format!(
-                    "{} of the relocated data is that of handle {handle}{}.",
+                    "{} of the relocated data belongs to handle {handle}{}.",
                     percent(*moved_share),
                     in_brackets(jobs)
                 ),
                 (false, false) => format!(
-                    "{} of the relocated data came out of reclaim units of handle {handle}{}.",
+                    "{} of the relocated data came from reclaim units of handle {handle}{}.",
                     percent(*moved_share),
                     in_brackets(jobs)
                 ),
@@ -67,7 +67,7 @@ pub(super) fn of(cause: &Cause) -> (String, String) {
                      Persistent isolation keeps it apart."
                 )
             } else {
-                "It is data that lives long: what survives one collection often survives the next."
+                "It is long-lived data: what survives one collection often survives the next."
                     .to_owned()
             },
         ),
@@ -91,12 +91,12 @@ pub(super) fn of(cause: &Cause) -> (String, String) {
             "Each cost a read-modify-write: block sizes below the page, or not aligned to it.".to_owned(),
         ),
         Cause::UnknownPlacement { writes } => (
-            format!("{writes} writes named a placement identifier that their namespace does not have."),
+            format!("{writes} writes named a placement identifier that their namespace does not define."),
             "They went to its first placement handle, as writes without a directive do.".to_owned(),
         ),
         Cause::Spilled { segments } => (
-            format!("Writes went {segments} times to another reclaim group than the one that was named."),
-            "Hosts direct more data at a group than it holds at a reasonable cost. Direct less at it, or write \
+            format!("Writes went {segments} times to a reclaim group other than the one named."),
+            "Hosts direct more data to a group than it can hold at a reasonable cost. Direct less to it, or write \
              without a directive: the drive then chooses the group."
                 .to_owned(),
         ),
@@ -113,7 +113,7 @@ pub(super) fn of(cause: &Cause) -> (String, String) {
         ),
         Cause::Retired { units, of } => (
             format!("{units} of {of} reclaim units are worn out and retired."),
-            "Over-provisioning shrinks by as much, and WAF rises.".to_owned(),
+            "Over-provisioning shrinks accordingly, and WAF rises.".to_owned(),
         ),
         Cause::ReadOnly { host_bytes, device_writes } => (
             format!(
@@ -151,7 +151,7 @@ pub(super) fn of(cause: &Cause) -> (String, String) {
             format!("Save Sequential: handle {handle}."),
             format!(
                 "{} of its bytes are sequential, so its writes would invalidate whole reclaim units one \
-                 after the other; of its {collected} collected reclaim units, {empty} were empty. The others were \
+                 after another; of its {collected} collected reclaim units, {empty} were empty. The others were \
                  collected too early: {} of all relocated bytes are its data, and its own invalidations caused {}. Other handles invalidated {} of the invalid bytes in its reclaim units.",
                 percent(*sequential_share),
                 percent(*moved_share),

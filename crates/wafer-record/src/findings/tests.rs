@@ -296,7 +296,7 @@ fn the_costliest_handle_is_the_one_of_the_table() {
     };
     assert!(costliest(&record).ends_with("came out of reclaim units of handle 0."));
     record.attribution = Some(two(0, [[20, 0], [0, 600]]));
-    assert_eq!(costliest(&record), "97 % of the relocated data is that of handle 1.");
+    assert_eq!(costliest(&record), "97 % of the relocated data belongs to handle 1.");
 }
 
 #[test]
@@ -308,7 +308,7 @@ fn writes_elsewhere_than_named_are_told() {
         record
     };
     let unknown = crate::Events { invalid_placement_identifier: 7, ..Default::default() };
-    let expected = "7 writes named a placement identifier that their namespace does not have.";
+    let expected = "7 writes named a placement identifier that their namespace does not define.";
     assert_eq!(Finding::all(&with(unknown))[0].title, expected);
     // A drive in use counts by name.
     let mut served = with(crate::Events::default());
@@ -325,7 +325,7 @@ fn writes_elsewhere_than_named_are_told() {
             .collect::<Vec<_>>()
     };
     assert_eq!(spilled(0), Vec::<String>::new());
-    let title = "Writes went 12 times to another reclaim group than the one that was named.";
+    let title = "Writes went 12 times to a reclaim group other than the one named.";
     assert_eq!(spilled(12), [title]);
 }
 

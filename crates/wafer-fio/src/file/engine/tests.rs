@@ -29,6 +29,6 @@ fn engines() {
     assert!(engine("net").is_err());
     assert_eq!(
         engine("iouring"),
-        Err("`iouring` is no engine of fio; did you mean `io_uring`?".into())
+        Err("`iouring` is not an engine of fio; did you mean `io_uring`?".into())
     );
 }

@@ -68,7 +68,7 @@ fn nonsense_is_refused_by_the_name_of_the_option() {
 #[test]
 fn a_job_file_is_text_and_its_exponents_are_bounded() {
     let error = crate::file::JobFile::parse("[a]\nrw=wri\0te\n", "a.fio").unwrap_err();
-    assert_eq!(error.to_string(), "a.fio:2: a NUL byte: this is no text");
+    assert_eq!(error.to_string(), "a.fio:2: a NUL byte: this is not text");
     for (theta, accepted) in [("0.99", true), ("50", true), ("51", false), ("1e9", false)] {
         let read = distribution::random_distribution(&format!("zipf:{theta}"), 1024);
         assert_eq!(read.is_ok(), accepted, "{theta}");
