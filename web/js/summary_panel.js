@@ -104,7 +104,7 @@ export function summaryPanel(state) {
     else {
       sweep = searched(state, columns);
       show(body, sweep.element, state.thinned ? el("p", { class: "note" },
-        `Curves have fewer points, and maps of reclaim units are left out: there are ${count(state.runs.length)} runs. A report of fewer has everything.`) : null);
+        `Curves are thinned and maps of reclaim units omitted: there are ${count(state.runs.length)} runs. A report of fewer runs has everything.`) : null);
     }
     runs = state.runs;
   };

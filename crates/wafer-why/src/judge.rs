@@ -34,9 +34,9 @@ pub(crate) fn rank<'a>(
                 last_part(base).unwrap_or(waf)
             ),
             Measure::Beside(_) if (with / waf - 1.0).abs() > LEAST => format!(
-                "{what} WAF is {without:.3} instead of {waf:.3}, and {with:.3} with the same device alone: {advice}"
+                "{what} the WAF is {without:.3} instead of {waf:.3}, and {with:.3} with the same device alone: {advice}"
             ),
-            _ => format!("{what} WAF is {without:.3} instead of {waf:.3}: {advice}"),
+            _ => format!("{what} the WAF is {without:.3} instead of {waf:.3}: {advice}"),
         };
         let cause = Cause { cause: (*cause).to_owned(), waf_without: without, text };
         found.push((change * counterfactual.weight, cause));

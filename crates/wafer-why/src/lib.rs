@@ -34,19 +34,19 @@ use wafer_record::{Record, Timeline, Volume};
 use crate::causes::{Case, Counterfactual};
 pub use crate::error::WhyError;
 
-/// Logical capacities that a rerun writes at most.
+/// Maximum logical capacities that a rerun writes.
 const MOST_CAPACITIES: f64 = 10.0;
-/// Share by which WAF of the run may differ from the record's, which is interpolated.
+/// Share by which the WAF of the run may differ from the record's, which is interpolated.
 const MOST_DIFFERENCE: f64 = 0.01;
 
-/// A cause, with what removing it brings.
+/// A cause, and the effect of removing it.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Cause {
     /// Name, such as `shared_handle`.
     pub cause: String,
     /// WAF without the cause.
     pub waf_without: f64,
-    /// What was changed, what it brings, and what to do, in one or two sentences.
+    /// What was changed, its effect, and what to do, in one or two sentences.
     pub text: String,
 }
 
@@ -55,18 +55,17 @@ pub struct Cause {
 pub struct Why {
     /// WAF of the experiment, run again to the volume of the reruns.
     pub waf: f64,
-    /// Host bytes that each rerun wrote, as multiples of the logical capacity, where they are fewer than those of the
-    /// record.
+    /// Host bytes that each rerun wrote, in multiples of the logical capacity, if fewer than those of the record.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacities: Option<f64>,
-    /// The causes, the most costly first.
+    /// The causes, most costly first.
     pub causes: Vec<Cause>,
 }
 
 /// Reruns of an experiment: as it is, and without each possible cause.
 pub struct Plan {
     base: Experiment,
-    /// What the record counted, unless its commands went by a clock.
+    /// What the record counted, unless its commands followed a clock.
     recorded: Option<Timeline>,
     shortened: bool,
     counterfactuals: Vec<Counterfactual>,
@@ -123,7 +122,7 @@ impl Plan {
         })
     }
 
-    /// Refuses to explain another run than that of the record: files that its workload names are not part of it.
+    /// Refuses to explain a run other than the record's: the files that its workload names are not part of it.
     fn check_repeated(&self, base: &Record) -> Result<(), WhyError> {
         let host = base.summary.host_bytes;
         let Some(waf) = self.recorded.as_ref().and_then(|recorded| recorded.waf_at(host)) else {

@@ -229,6 +229,6 @@ mod tests {
         assert!(host.windows(2).all(|w| w[0] < w[1]));
         assert!(host.len() > MOST_POINTS / 4);
         history.add(snapshot(1e6, 5));
-        assert!(history.points.len() <= 1, "a reset begins a new history");
+        assert!(history.points.len() <= 1, "a reset starts a new history");
     }
 }

@@ -9,8 +9,8 @@ pub(super) fn plan(case: &Case<'_>) -> Vec<Counterfactual> {
             cause: "mixing_in_gc",
             experiment,
             measure: Measure::Waf,
-            what: "With reclaim units of their own for relocated data".to_owned(),
-            advice: "collection puts what it moves beside what hosts write; `gc.separate` keeps it apart.",
+            what: "With separate reclaim units for relocated data".to_owned(),
+            advice: "collection mixes moved data with host writes; `gc.separate` keeps it apart.",
             weight: AVOIDABLE,
         };
         let separate = case.with_device(&["gc.separate=true".to_owned()]);
@@ -26,7 +26,7 @@ pub(super) fn plan(case: &Case<'_>) -> Vec<Counterfactual> {
             "initially",
             "pi_spare_units",
             "With initially isolated handles",
-            "persistent isolation keeps an open unit more for each handle than the spare space has room for.",
+            "persistent isolation keeps one more unit open per handle than the spare space allows.",
         )
     } else {
         (

@@ -28,14 +28,14 @@ pub(super) fn plan(case: &Case<'_>) -> Vec<Counterfactual> {
         match (sequential && random, writers.len() > 2 && case.handles().len() == 1) {
             (true, _) => (
                 "log_with_random",
-                "a sequential stream invalidates itself in order; give it a handle of its own.",
+                "a sequential stream invalidates itself in order; give it its own handle.",
             ),
             (_, true) => {
-                ("one_handle", "all jobs write through one handle; give each one of its own.")
+                ("one_handle", "all jobs write through one handle; give each its own.")
             }
             _ => (
                 "shared_handle",
-                "jobs whose data lives differently long share a handle; give each one of its own.",
+                "jobs whose data has different lifetimes share a handle; give each its own.",
             ),
         };
     let handles = case.base.device.config.handles.max(writers.len() as u16);

@@ -20,7 +20,7 @@ pub(super) fn plan(case: &Case<'_>) -> Vec<Counterfactual> {
         experiment,
         measure: Measure::Waf,
         what: format!("With {:.1} % spare space instead of {:.1} %", 100.0 * more, 100.0 * spare),
-        advice: "leave capacity unused and deallocated, or take a drive with more of it.",
+        advice: "leave capacity unused and deallocated, or use a drive with more spare space.",
         weight: GENERAL,
     };
     experiment.map(counterfactual).into_iter().collect()

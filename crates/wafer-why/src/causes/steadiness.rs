@@ -17,7 +17,7 @@ pub(super) fn plan(case: &Case<'_>) -> Vec<Counterfactual> {
         cause: "not_steady",
         experiment: Experiment { volume: Some(volume), attribution: false, ..case.base.clone() },
         measure: Measure::LastPart,
-        what: "After twice the writes and two capacities more".to_owned(),
+        what: "After twice the writes and two more capacities".to_owned(),
         advice: "the run is not steady yet; write more, or begin with `--precondition steady`.",
         // What else a run shows means little before it is steady.
         weight: 8.0,

@@ -37,7 +37,7 @@ pub(super) fn plan(case: &Case<'_>) -> Vec<Counterfactual> {
         what: format!(
             "With {CLASSES} persistently isolated handles for each, by how often data is overwritten,"
         ),
-        advice: "data that lives long lies beside data that does not; place it by its lifetime.",
+        advice: "long-lived data shares reclaim units with short-lived data; place data by lifetime.",
         // Other faults show here too.
         weight: 0.8 * AVOIDABLE,
     }]

@@ -71,7 +71,7 @@ fn filled(case: &Case<'_>) -> Option<Counterfactual> {
         experiment: Experiment { precondition, ..case.base.clone() },
         measure: Measure::Waf,
         what: "On a drive whose other data was deallocated".to_owned(),
-        advice: "the drive keeps data that nobody uses any more; deallocate it (blkdiscard, fstrim).",
+        advice: "the drive keeps data that is no longer used; deallocate it (blkdiscard, fstrim).",
         weight: AVOIDABLE,
     })
 }

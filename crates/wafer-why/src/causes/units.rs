@@ -21,7 +21,7 @@ pub(super) fn plan(case: &Case<'_>) -> Vec<Counterfactual> {
         ),
         false => (
             "large_units",
-            "data in a unit dies at different times; use units of the size of what is deleted together.",
+            "data in a unit is invalidated at different times; use units the size of data deleted together.",
         ),
     };
     let smaller = SMALLER.into_iter().find_map(|(times, share)| {
