@@ -108,7 +108,7 @@ pub struct CaptureNamespace {
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
     /// The file does not begin with [`MAGIC`].
-    #[error("this is no capture: it does not begin with `WAFERCAP`")]
+    #[error("not a capture: it does not begin with `WAFERCAP`")]
     NotACapture,
     /// A version that this module does not know.
     #[error("capture version {0}; this program reads version {VERSION}")]

@@ -42,7 +42,7 @@ impl Lifespan {
 
     pub(crate) fn resume(&mut self, saved: Lifespan) -> Result<(), String> {
         if saved.mean.is_nan() || !saved.sum.is_finite() || saved.seen >= SAMPLE {
-            return Err(format!("{saved:?} is no estimate of a lifespan"));
+            return Err(format!("{saved:?} is not an estimate of a lifespan"));
         }
         *self = saved;
         Ok(())

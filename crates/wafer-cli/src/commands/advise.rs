@@ -193,7 +193,7 @@ fn histogram(out: &mut impl std::io::Write, lives: &Histogram) -> std::io::Resul
     const WIDTH: f64 = 40.0;
     let most = lives.ended_bytes.iter().chain(&lives.alive_bytes).max().copied().unwrap_or(0).max(1)
         as f64;
-    writeln!(out, "\nlives of pages, in bytes written meanwhile (# ended, . still alive)")?;
+    writeln!(out, "\nlifetimes of pages, in bytes written in the meantime (# ended, . still alive)")?;
     for ((life, ended), alive) in
         lives.life_bytes.iter().zip(&lives.ended_bytes).zip(&lives.alive_bytes)
     {

@@ -142,7 +142,7 @@ pub(crate) fn many(out: &mut impl Write, records: &[&Record]) -> io::Result<()> 
 /// Published WAF beside ours.
 pub(crate) fn comparison(out: &mut impl Write, comparison: &Comparison) -> io::Result<()> {
     let source = comparison.source.as_deref().unwrap_or(&comparison.reference);
-    writeln!(out, "\nbeside {source}")?;
+    writeln!(out, "\ncompared with {source}")?;
     let mut table = Table::default().numbers(["volume", "published", "ours", "difference"]);
     for row in &comparison.rows {
         table.row([

@@ -126,8 +126,8 @@ proptest! {
 #[test]
 fn other_files_are_refused() {
     let refused = |bytes: &[u8]| CaptureReader::new(bytes).err().unwrap().to_string();
-    assert_eq!(refused(b""), "this is no capture: it does not begin with `WAFERCAP`");
-    assert_eq!(refused(&[b'x'; 64]), "this is no capture: it does not begin with `WAFERCAP`");
+    assert_eq!(refused(b""), "not a capture: it does not begin with `WAFERCAP`");
+    assert_eq!(refused(&[b'x'; 64]), "not a capture: it does not begin with `WAFERCAP`");
     let mut newer = written(&[], 1);
     newer[8] = 9;
     assert_eq!(refused(&newer), "capture version 9; this program reads version 1");

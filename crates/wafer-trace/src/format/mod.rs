@@ -73,7 +73,7 @@ pub const FORMATS: &[Format] = &[
     },
     Format {
         name: "blktrace",
-        summary: "blktrace's binary records: FILE.blktrace.0 with those beside it, or joined by `blkparse -d`",
+        summary: "blktrace's binary records: FILE.blktrace.0 with the files next to it, or joined by `blkparse -d`",
         record: "record",
         decoder: |head| Box::new(blktrace::BlkTrace::new(head)),
         is: Is::Head(blktrace::is_one),
