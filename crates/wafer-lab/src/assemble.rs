@@ -32,7 +32,7 @@ pub(crate) struct Outcome<'a> {
     pub(crate) ignored: Vec<IgnoredOption>,
 }
 
-/// Makes the record of a run.
+/// Creates the record of a run.
 pub(crate) fn assemble(outcome: Outcome<'_>) -> Record {
     let Outcome { experiment, counters, .. } = outcome;
     let per_second = |pages: u64| Some(pages as f64 / outcome.wall_seconds.max(1e-9));

@@ -21,7 +21,7 @@ pub struct Batch<'a> {
     pub progress: &'a (dyn Fn(usize, Progress) + Sync),
     /// Called with the device of a run in progress; for batches of one.
     pub watch: Option<&'a (dyn Fn(Snapshot) + Sync)>,
-    /// Keeps drives in steady state for later runs.
+    /// Saves steady-state drives for later runs.
     pub steady: Option<&'a dyn SteadyStates>,
     /// Called as each run ends.
     pub finished: &'a (dyn Fn(usize, &Result<Record, LabError>) + Sync),
@@ -56,7 +56,7 @@ impl Batch<'_> {
     }
 }
 
-/// Lets runs in while their memory fits.
+/// Admits runs while their memory fits.
 struct MemoryGate {
     all: u64,
     free: Mutex<u64>,

@@ -1,5 +1,4 @@
-//! The clock of the machine, for progress and for the record's `performance` and `started`. No result follows
-//! from it.
+//! The clock of the machine, for progress and for the record's `performance` and `started`. No result depends on it.
 
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) use std::time::{Instant, SystemTime};
@@ -7,7 +6,7 @@ pub(crate) use std::time::{Instant, SystemTime};
 #[cfg(target_arch = "wasm32")]
 pub(crate) use browser::{Instant, SystemTime};
 
-/// The standard library has no clock there: the page that loads the module gives it one.
+/// The standard library has no clock there: the page that loads the module provides one.
 #[cfg(target_arch = "wasm32")]
 mod browser {
     use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Progress and cancellation of a run, and what it gets from its caller.
+//! Progress and cancellation of a run, and what its caller provides.
 
 use std::io::{self, Read, Write};
 use std::sync::atomic::AtomicBool;
@@ -33,9 +33,9 @@ pub struct Control<'a> {
     pub cancel: &'a AtomicBool,
     /// Called about every 50 ms, and once at the end of a stage.
     pub progress: &'a (dyn Fn(Progress) + Sync),
-    /// Called as often with a snapshot of the device, which costs a walk over its reclaim units.
+    /// Called equally often with a snapshot of the device, which costs a walk over its reclaim units.
     pub watch: Option<&'a (dyn Fn(Snapshot) + Sync)>,
-    /// Keeps drives in steady state for later runs.
+    /// Saves steady-state drives for later runs.
     pub steady: Option<&'a dyn SteadyStates>,
 }
 
@@ -47,14 +47,14 @@ impl Control<'_> {
     }
 }
 
-/// A place that keeps drives in steady state, so that the next run with the same key begins at once.
+/// A store of steady-state drives, so that the next run with the same key starts immediately.
 pub trait SteadyStates: Sync {
     /// Returns what [`Self::keep`] wrote for this key; none if there is nothing.
     fn find(&self, key: &Value) -> Option<Box<dyn Read>>;
 
-    /// Keeps what `write` writes. A failure leaves nothing behind, and is told to the user: the run goes on.
+    /// Keeps what `write` writes. A failure leaves nothing behind and is reported to the user; the run continues.
     fn keep(&self, key: &Value, write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>);
 
-    /// Removes what a key has, because it cannot be read.
+    /// Removes a key's entry, because it cannot be read.
     fn remove(&self, key: &Value);
 }

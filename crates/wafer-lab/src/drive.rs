@@ -12,7 +12,7 @@ use crate::control::Stage;
 /// Maximum number of events in a [`Snapshot`].
 const NEWEST: usize = 40;
 
-/// The observer of a run: events, and on request, because they cost speed, attribution and media work.
+/// The observer of a run: events and, on request because they slow the run, attribution and media work.
 #[derive(Debug)]
 pub(crate) struct Watch {
     /// Whether the device keeps attribution.
@@ -25,16 +25,16 @@ pub(crate) struct Watch {
     unseen: VecDeque<FdpEvent>,
     /// The newest events before it, oldest first.
     seen: VecDeque<Event>,
-    /// Media work of the last commands, where it is wanted.
+    /// Media work of the last commands, if wanted.
     pub(crate) work: Vec<MediaWork>,
     /// Whether it is: from the moment at which a clock starts.
     pub(crate) wants_work: bool,
-    /// Start of the run. Events carry no time; they get that of their first snapshot.
+    /// Start of the run. Events carry no time; they get that of the first snapshot that has them.
     started: Instant,
 }
 
 impl Watch {
-    /// Makes the observer of a device that keeps attribution, or does not.
+    /// Creates the observer of a device, with or without attribution.
     pub(crate) fn new(attribution: bool) -> Self {
         Watch {
             attribution,

@@ -1,24 +1,24 @@
 //! Runs: a device, a workload and a seed give a result record.
 //!
 //! # What it is
-//! - [`run`] and [`Batch`]: one [`Experiment`], or many over all cores and within the available memory. Everything that
-//!   describes them is that of `wafer-experiment`.
+//! - [`run`] and [`Batch`]: one [`Experiment`], or many over all cores and within the available memory.
+//!   `wafer-experiment` describes them.
 //!
 //! # Architecture
-//! - `run.rs` moves commands from the stream to the device in batches; `steady.rs` makes drives steady;
-//!   `time/` runs with a clock; `assemble.rs` makes the record. `precondition.rs`: what is written before.
+//! - `run.rs` moves commands from the stream to the device in batches; `steady.rs` makes drives steady; `time/` runs
+//!   with a clock; `assemble.rs` creates the record. `precondition.rs`: what is written before.
 //!
 //! # Invariants
 //! - The same configuration, seed and version give the same timeline, bit by bit, whatever the number of
 //!   threads.
-//! - A run stops at exactly the volume asked for, in logical blocks.
+//! - A run stops at exactly the requested volume, in logical blocks.
 //! - A result file is complete or absent.
 //!
 //! # Error model
 //! [`LabError`], as in `wafer-experiment`. A run stops at the first error.
 //!
 //! # What it does not implement
-//! - Saving and restoring the state of a run. A caller may keep drives in steady state ([`SteadyStates`]).
+//! - Saving and restoring the state of a run. A caller may save steady-state drives ([`SteadyStates`]).
 
 mod assemble;
 #[cfg(not(target_arch = "wasm32"))]

@@ -1,4 +1,4 @@
-//! Writes before a run begins to count.
+//! Writes before the counters start.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};

@@ -1,9 +1,9 @@
-//! What the reader of a record should know before its figures.
+//! What the reader of a record should know before reading its figures.
 
 use wafer_record::{Cause, Record, text};
 
-/// Returns why figures of a record mean something else than usual: the drive became read-only, nothing was written, it nothing
-/// was read from the flash, it was not steady, or it rejected most commands.
+/// Returns why figures of a record do not have their usual meaning: the drive became read-only, nothing was written,
+/// nothing was read from the flash, it was not steady, or it rejected most commands.
 pub fn warnings(record: &Record) -> Vec<String> {
     let (name, summary) = (&record.name, &record.summary);
     let mut warnings = Vec::new();
@@ -46,7 +46,7 @@ pub fn warnings(record: &Record) -> Vec<String> {
     warnings
 }
 
-/// Returns that the jobs ended before the volume that was asked for, if they did.
+/// Returns a remark if the jobs ended before the requested volume.
 pub fn early_end(record: &Record) -> Option<String> {
     let volume = record.provenance.workload.as_ref()?.volume?;
     let (written, is_read_only) =

@@ -1,7 +1,7 @@
 //! One run: moves commands from a stream to a device and samples the counters.
 //!
-//! [`run`] makes a whole run. [`Steps`] makes one piece by piece, for a caller that has no thread to spare. Both go
-//! through the same [`Underway`].
+//! [`run`] performs a whole run. [`Steps`] performs one piece by piece, for a caller without a spare thread. Both use
+//! the same [`Underway`].
 
 mod pump;
 mod steps;
@@ -31,7 +31,7 @@ pub fn run(experiment: &Experiment, control: Control<'_>) -> Result<Record, LabE
     run_watched(experiment, None, control)
 }
 
-/// Runs an experiment with a victim policy of the caller's. The record names it `name` in `gc.policy`.
+/// Runs an experiment with the caller's victim policy. The record names it `name` in `gc.policy`.
 ///
 /// # Errors
 /// As [`run`].
@@ -73,7 +73,7 @@ fn run_built(
     Ok(run.record())
 }
 
-/// Makes the part of a run that has a clock.
+/// Performs the part of a run that has a clock.
 fn run_timed(run: &mut Underway, control: Control<'_>) -> Result<(), LabError> {
     let clock = Instant::now();
     let Some(timing) = run.experiment.timing() else { return Ok(()) };

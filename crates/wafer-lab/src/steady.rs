@@ -1,4 +1,4 @@
-//! Drives in steady state: how a run continues from one that was kept. `run/underway.rs` makes them.
+//! Steady-state drives: how a run continues from a saved one. `run/underway.rs` creates them.
 
 use std::io::{self, Read};
 
@@ -10,14 +10,14 @@ use crate::control::SteadyStates;
 use crate::drive::{Drive, Watch};
 use wafer_experiment::Experiment;
 
-/// Logical bytes from which a drive is worth keeping: a smaller one is steady within a second.
+/// Logical bytes from which a drive is worth saving: a smaller one is steady within a second.
 const WORTH_KEEPING: u64 = 1 << 30;
-/// Bytes of the device's state, without its map, that are believed.
+/// Maximum bytes of the device's state, without its map, that are trusted.
 const MOST_STATE: u64 = 4 << 30;
 
-/// Returns the key of the steady state of an experiment; none if it is not kept.
+/// Returns the key of the steady state of an experiment; none if it is not saved.
 ///
-/// Times change no byte, and the volume begins afterwards: neither is part of it.
+/// Times change no byte, and the volume starts afterwards: neither is part of it.
 fn key(experiment: &Experiment) -> Option<Value> {
     let precondition = experiment.precondition;
     let whole = precondition.steady && !experiment.attribution;
@@ -46,7 +46,7 @@ fn key(experiment: &Experiment) -> Option<Value> {
     }))
 }
 
-/// Returns what tells a file from its later versions.
+/// Returns what distinguishes a file from its later versions.
 fn identity(path: &std::path::Path) -> Option<Value> {
     let Ok(file) = std::fs::metadata(path) else {
         // The text of a workload may stand in the experiment alone, and is part of the key.
@@ -56,7 +56,7 @@ fn identity(path: &std::path::Path) -> Option<Value> {
     Some(json!({ "path": path, "bytes": file.len(), "modified": age.as_nanos().to_string() }))
 }
 
-/// Returns the drive that an earlier run with the same key left.
+/// Returns the drive saved by an earlier run with the same key.
 pub(crate) fn find(
     experiment: &Experiment,
     states: Option<&dyn SteadyStates>,
@@ -97,7 +97,7 @@ fn read(experiment: &Experiment, mut from: Box<dyn Read>) -> io::Result<(Drive, 
     Ok((device.map_err(io::Error::other)?, steady))
 }
 
-/// Keeps a drive in steady state for later runs with the same key.
+/// Saves a steady-state drive for later runs with the same key.
 pub(crate) fn keep(
     experiment: &Experiment,
     device: &Drive,

@@ -5,24 +5,24 @@ use std::collections::VecDeque;
 use crate::calendar::Calendar;
 use crate::time::Time;
 
-/// Things that will happen, in order of time; at the same time by number, and then in their own order. A kind that is
-/// entered in that order has one of the `FIFOS`, which cost next to nothing. A calendar has the rest. The end of time never
-/// comes: what is entered for it never happens.
+/// Future events, in order of time; at the same time by number, and then in their own order. A kind that is entered in
+/// that order has one of the `FIFOS`, which cost next to nothing. A calendar holds the rest. The end of time never
+/// comes: an event entered for it never happens.
 #[derive(Clone, Debug)]
 pub struct Agenda<T, const FIFOS: usize> {
     fifos: [VecDeque<(Time, u64, T)>; FIFOS],
-    /// The time of the first of each; without one the end of time.
+    /// The time of the first event of each; if there is none, the end of time.
     firsts: [Time; FIFOS],
     calendar: Calendar<T>,
-    /// The least of these times, and of the calendar's.
+    /// The minimum of these times and of the calendar's.
     first: Time,
     /// The FIFO that has it, the number of FIFOs for the calendar, or [`SEVERAL`].
     source: usize,
-    /// The greatest time of what went to the calendar although it has a FIFO.
+    /// The latest time of an event that went to the calendar although it has a FIFO.
     strayed: Time,
 }
 
-/// Entries of a FIFO before which a new one goes at most; otherwise it goes to the calendar.
+/// Maximum FIFO entries that a new one may be inserted before; otherwise it goes to the calendar.
 const STEPS: usize = 16;
 
 /// More than one has an entry at the first time.
@@ -42,7 +42,7 @@ impl<T: Copy + Ord, const FIFOS: usize> Default for Agenda<T, FIFOS> {
 }
 
 impl<T: Copy + Ord, const FIFOS: usize> Agenda<T, FIFOS> {
-    /// Enters something in any order.
+    /// Adds an event in any order.
     #[inline]
     pub fn push(&mut self, time: Time, number: u64, entry: T) {
         if time < Time::MAX {
@@ -51,7 +51,7 @@ impl<T: Copy + Ord, const FIFOS: usize> Agenda<T, FIFOS> {
         }
     }
 
-    /// Enters something that nearly always comes after all others of its FIFO.
+    /// Adds an event that nearly always comes after all others of its FIFO.
     #[inline]
     pub fn push_in(&mut self, fifo: usize, time: Time, number: u64, entry: T) {
         let (new, entries) = ((time, number, entry), &mut self.fifos[fifo]);
@@ -79,19 +79,19 @@ impl<T: Copy + Ord, const FIFOS: usize> Agenda<T, FIFOS> {
         }
     }
 
-    /// Returns when the first happens; without one the end of time.
+    /// Returns the time of the first event; if there is none, the end of time.
     #[inline]
     pub fn first(&self) -> Time {
         self.first
     }
 
-    /// Returns whether nothing that was entered in the FIFOs from `from` on happens up to a time.
+    /// Returns whether no event in the FIFOs from `from` on happens up to a time.
     #[inline]
     pub fn is_free(&self, from: usize, until: Time) -> bool {
         self.strayed < self.first && self.firsts[from..].iter().all(|first| *first > until)
     }
 
-    /// Removes what is first; returns its time, too.
+    /// Removes the first event, and also returns its time.
     #[inline(always)]
     pub fn pop(&mut self) -> Option<(Time, T)> {
         let source = if self.source == SEVERAL { self.first_of_several() } else { self.source };

@@ -1,7 +1,7 @@
-//! A queue in the order of time for what comes in any order.
+//! A queue in order of time for events that arrive in any order.
 //!
-//! A calendar queue (Brown, "Calendar queues", CACM 31(10), 1988): near entries lie in buckets by time, and taking the
-//! first one costs the same however many there are. A heap has the rest.
+//! A calendar queue (Brown, "Calendar queues", CACM 31(10), 1988): near entries are in buckets by time, and taking the
+//! first one costs the same however many there are. A heap holds the rest.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -19,25 +19,25 @@ const _: () = assert!(2 * WORDS <= u32::BITS as usize);
 /// No entry.
 const NONE: u32 = u32::MAX;
 
-/// Things that will happen: in order of time, at the same time of a number, and then in their own order.
+/// Future events: in order of time, at the same time by number, and then in their own order.
 #[derive(Clone, Debug)]
 pub(crate) struct Calendar<T> {
-    /// Entries in buckets, and free places.
+    /// Entries in buckets, and free slots.
     places: Vec<Place<T>>,
     free: u32,
     /// First and last entry of each bucket, in order.
     buckets: Vec<[u32; 2]>,
     /// Buckets that have entries.
     filled: [u64; WORDS],
-    /// Words of that which are not zero, twice, so that no search goes around the end.
+    /// Its nonzero words, twice, so that no search wraps around the end.
     words: u32,
     /// Number of the first bucket, counted from time 0: that of the entry that was removed last.
     base: u64,
-    /// The first entry of all buckets, and its time; without one the end of time.
+    /// The first entry of all buckets, and its time; if there is none, the end of time.
     first: u32,
     first_time: Time,
     near: usize,
-    /// What lies behind the buckets, or in one that is long.
+    /// Entries beyond the buckets, or in a bucket that is too long.
     rest: BinaryHeap<Reverse<(Time, u64, T)>>,
     rest_time: Time,
 }
@@ -69,7 +69,7 @@ impl<T: Copy + Ord> Default for Calendar<T> {
 }
 
 impl<T: Copy + Ord> Calendar<T> {
-    /// Enters something.
+    /// Adds an event.
     #[inline]
     pub(crate) fn push(&mut self, time: Time, number: u64, entry: T) {
         // What is late is in the first bucket, where it comes before the others.
@@ -143,7 +143,7 @@ impl<T: Copy + Ord> Calendar<T> {
         }
     }
 
-    /// Returns the time of the first; without one the end of time.
+    /// Returns the time of the first event; if there is none, the end of time.
     #[inline]
     pub(crate) fn first_time(&self) -> Time {
         self.first_time.min(self.rest_time)
@@ -171,7 +171,7 @@ impl<T: Copy + Ord> Calendar<T> {
         Some((time, entry))
     }
 
-    /// Removes what is first; returns its time, too.
+    /// Removes the first event, and also returns its time.
     #[inline(always)]
     pub(crate) fn pop(&mut self) -> Option<(Time, T)> {
         if self.rest_time <= self.first_time

@@ -1,13 +1,11 @@
-//! One die: a queue of programs, erases and reads of garbage collection, and reads of hosts that go before
-//! them.
+//! One die: a queue of programs, erases and reads of garbage collection, and host reads that take precedence.
 //!
-//! A host read waits for a plane that is free, and for the work under way up to the next point at which that
-//! gives way. The work then continues where it was. Everything is arithmetic on a short queue: nothing happens
-//! between two calls. Reads begin in the order in which they come, so none moves what an earlier one waits for.
+//! A host read waits for a plane that is free, and for the work under way up to the next point at which that yields.
+//! The work then continues where it left off. Everything is arithmetic on a short queue: nothing happens between two
+//! calls. Reads begin in order of arrival, so none affects what an earlier one waits for.
 //!
-//! A read brings a whole page of its planes into their page registers (NAND: READ PAGE), where it stays until the plane
-//! reads another or the die does other work. Reads of the same page that come before that take it from there (CHANGE
-//! READ COLUMN).
+//! A read loads a whole page of its planes into their page registers (NAND: READ PAGE), where it stays until the plane
+//! reads another or the die does other work. Reads of the same page until then take it from there (CHANGE READ COLUMN).
 
 use std::collections::VecDeque;
 use std::ops::{AddAssign, SubAssign};
@@ -15,16 +13,16 @@ use std::ops::{AddAssign, SubAssign};
 use crate::time::Time;
 use crate::work::{DieTimes, Work};
 
-/// Work in the queue of a die. It begins when the work before it has ended, but not before `from`; so what delays the first
-/// delays all without a look at them.
+/// Work in the queue of a die. It begins when the work before it has ended, but not before `from`; so what delays the
+/// first delays all without visiting them.
 #[derive(Clone, Copy, Debug)]
 struct Queued {
     work: Work,
     /// Of the first in the queue: when it begins.
     from: Time,
-    /// How long it takes, with the reads that it gives way to.
+    /// How long it takes, including the reads that it yields to.
     length: Time,
-    /// When it last gave way, or is going to, and when the last of these reads ends.
+    /// When it last yielded, or will, and when the last of these reads ends.
     gives_way: Time,
     resumed: Time,
     frees: Frees,
@@ -76,7 +74,7 @@ pub(crate) struct Frees {
     pub(crate) program: u64,
 }
 
-/// The points at which work gives way to reads.
+/// The points at which work yields to reads.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slices {
     pub(crate) program: Time,
@@ -101,10 +99,10 @@ pub(crate) struct DieRead {
 /// Names a page that planes read at once: no two of a drive have the same number.
 pub(crate) type PageNumber = u64;
 
-/// What is in no page register.
+/// A page that is in no page register.
 pub(crate) const NO_PAGE: PageNumber = PageNumber::MAX;
 
-/// The last read of a plane. When it has ended, the page is in the register of the plane.
+/// The last read of a plane. Once it has ended, the page is in the register of the plane.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plane {
     page: PageNumber,
@@ -120,7 +118,8 @@ impl Default for Plane {
 }
 
 impl Plane {
-    /// Returns what a read that comes `now` waits for if it takes the page, which is read in `length`, from the register.
+    /// Returns what a read that arrives `now` waits for if it takes the page, which is read in `length`, from the
+    /// register.
     fn share(&self, now: Time, length: Time) -> DieRead {
         let (start, end) = ((self.end - length).max(now), self.end.max(now));
         let wait = start.saturating_sub(now);
@@ -173,7 +172,7 @@ impl Die {
         })
     }
 
-    /// Adds the time that it still works after `now`.
+    /// Adds the time for which it still works after `now`.
     pub(crate) fn add_left(&self, now: Time, left: &mut DieTimes) {
         for (queued, start, end) in self.timed() {
             left.add(queued.work, end.saturating_sub(now.max(start).max(queued.resumed)));
@@ -198,8 +197,8 @@ impl Die {
         first.map(|queued| queued.frees.program)
     }
 
-    /// Reads a page for `length` from `now` on, or takes it from a page register. What has ended by `now` must have been
-    /// [removed](Self::finish). `misses` is how many points to give way the work under way misses.
+    /// Reads a page for `length` from `now` on, or takes it from a page register. What has ended by `now` must have
+    /// been [removed](Self::finish). `misses` is the number of yield points that the work under way misses.
     pub(crate) fn read(
         &mut self,
         now: Time,
@@ -248,7 +247,7 @@ impl Die {
         self.worked_until > read_end || self.queue.front().is_some_and(has_worked)
     }
 
-    /// Lets the work of the die give way to a read of `length` that could begin at `begin`. Returns when it begins, and
+    /// Makes the work of the die yield to a read of `length` that could begin at `begin`. Returns when it begins, and
     /// what it waits for until then.
     fn give_way(
         &mut self,

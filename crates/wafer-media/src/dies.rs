@@ -8,19 +8,19 @@ use crate::work::{DieTimes, Work};
 #[derive(Debug)]
 pub(crate) struct Dies {
     dies: Vec<Die>,
-    /// For each die, and each of its planes that read by themselves, the last read.
+    /// For each die, and each of its planes that read independently, the last read.
     planes: Vec<Plane>,
     planes_per_die: usize,
     /// A time before which the first work of each die does not end. Reads delay it, so it is not always the time itself.
     ends: Earliest,
     /// Likewise for the first work that frees a part of the write buffer.
     frees: Earliest,
-    /// The first of all dies that does, and when; none when that is to be found anew.
+    /// The first of all dies that does, and when; none if it must be searched for again.
     next_free: Option<(usize, Time)>,
 }
 
 impl Dies {
-    /// Makes idle dies, each of which reads for hosts on so many planes at a time.
+    /// Creates idle dies, each of which reads for hosts on a number of planes at once.
     pub(crate) fn new(count: usize, planes_per_die: usize) -> Self {
         Dies {
             dies: vec![Die::default(); count],
@@ -129,7 +129,7 @@ impl Dies {
     }
 }
 
-/// The least of a time for each die: a tree in which each node has the lesser of the two below it.
+/// The minimum of a time for each die: a tree in which each node has the smaller of the two below it.
 #[derive(Debug)]
 struct Earliest {
     /// The root is at 1, and the nodes below `n` at `2n` and `2n + 1`; the leaves begin in the middle.
@@ -158,7 +158,7 @@ impl Earliest {
         self.tree[self.tree.len() / 2 + die]
     }
 
-    /// Returns a die with the least time, and that time.
+    /// Returns a die with the minimum time, and that time.
     fn first(&self) -> Option<(usize, Time)> {
         let time = self.tree[1];
         if time == Self::NEVER {

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 
-/// Remembers where in the sequence of written bytes a page was written last.
+/// Remembers where in the sequence of written bytes each page was last written.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Directory {
     /// Position after a page, for those that may still be held.
@@ -17,8 +17,8 @@ pub(crate) struct Directory {
 }
 
 impl Directory {
-    /// Enters pages of `page_bytes` bytes that a host writes while the newest `held` bytes are in the buffer. What
-    /// is not held then is never held again: the buffer holds more only by what is written.
+    /// Adds pages of `page_bytes` bytes that a host writes while the newest `held` bytes are in the buffer. What is not
+    /// held then is never held again: the buffer grows only by what is written.
     pub(crate) fn write(&mut self, first: u64, pages: u64, page_bytes: u64, held: u64) {
         while let Some((page, position)) = self.order.front().copied() {
             if self.written - position < held {
@@ -38,7 +38,7 @@ impl Directory {
         self.new += pages as usize;
     }
 
-    /// Enters the positions of pages that were written since the last call.
+    /// Adds the positions of pages that were written since the last call.
     pub(crate) fn update(&mut self) {
         let old = self.order.len() - std::mem::take(&mut self.new);
         self.positions.extend(self.order.range(old..).copied());

@@ -1,4 +1,4 @@
-//! Percentiles of latencies, and what the latencies of a band of percentiles consist of.
+//! Percentiles of latencies, and the components of latencies by percentile band.
 
 use hdrhistogram::Histogram;
 
@@ -36,7 +36,7 @@ fn class(time: Time) -> usize {
 }
 
 impl Latencies {
-    /// Adds a request of so many bytes.
+    /// Adds a request with its bytes.
     pub fn add(&mut self, time: Time, bytes: u64, parts: &Parts) {
         // It grows by itself.
         let _ = self.histogram.record(time);
@@ -54,7 +54,7 @@ impl Latencies {
         }
     }
 
-    /// Adds those of another.
+    /// Adds the latencies of another.
     pub fn merge(&mut self, other: &Latencies) {
         // Both grow by themselves.
         let _ = self.histogram.add(&other.histogram);
@@ -90,12 +90,12 @@ impl Latencies {
         (self.sum_of_squares as f64 / self.count() as f64 - self.mean().powi(2)).max(0.0).sqrt()
     }
 
-    /// Returns the least latency.
+    /// Returns the minimum latency.
     pub fn min(&self) -> Time {
         if self.count() == 0 { 0 } else { self.histogram.min() }
     }
 
-    /// Returns the greatest latency.
+    /// Returns the maximum latency.
     pub fn max(&self) -> Time {
         self.histogram.max()
     }

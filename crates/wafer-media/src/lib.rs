@@ -2,13 +2,13 @@
 //! spread over time.
 //!
 //! # What it is
-//! A [`Media`] takes the commands of hosts in the order of time, each with the [`MediaWork`] that it causes in
-//! the device, and says when each completes and what its time consists of. Bytes are the device's: nothing here
+//! A [`Media`] takes the commands of hosts in the order of time, each with the [`MediaWork`] that it causes in the
+//! device, and reports when each completes and what its time consists of. Bytes belong to the device: nothing here
 //! changes what is written where.
 //!
 //! # Architecture
 //! - `die.rs`: one die; `directory.rs`: what the write buffer holds; `pacing.rs`: garbage collection in time.
-//! - `agenda.rs`: what happens next, in the order of time; `calendar.rs`: those things that do not come in it.
+//! - `agenda.rs`: what happens next, in order of time; `calendar.rs`: events that do not arrive in that order.
 //! - `media/`: all of them with channels, link and controller. `work.rs`: what was done, and the parts of a
 //!   latency. `latency.rs`: percentiles.
 //!
@@ -17,7 +17,7 @@
 //! submitted, and the parts of its time add up to its latency. The work of a die never overlaps.
 //!
 //! # What it does not implement
-//! Faults, read retries, temperature, and the address of a page within its reclaim unit: a read falls on a die by
+//! Faults, read retries, temperature, and the address of a page within its reclaim unit: a read is assigned to a die by
 //! a hash of its address.
 //!
 //! [`MediaWork`]: wafer_interface::MediaWork

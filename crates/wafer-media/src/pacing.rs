@@ -1,9 +1,9 @@
 //! Garbage collection spread over time.
 //!
-//! The device relocates a victim at once: so many pages move, and a reclaim unit is free. In time that work is
-//! spread over the pages that hosts write before the next collection: each page of a host takes with it a share
-//! of the work that is left, so that the work is done when the freed space is used up. What reads of hosts cause, as
-//! for read disturb, frees no space that writes would use up: each page read takes its share of it along.
+//! The device relocates a victim at once: its valid pages move, and a reclaim unit is free. In time, that work is
+//! spread over the pages that hosts write before the next collection: each host page carries a share of the remaining
+//! work, so that the work is done when the freed space is used up. Work caused by host reads, as for read disturb,
+//! frees no space that writes would use up: each page read carries its share of it.
 
 use std::collections::VecDeque;
 
@@ -14,7 +14,7 @@ use wafer_interface::RuId;
 pub(crate) struct Move {
     pub(crate) to: RuId,
     pub(crate) pages: u32,
-    /// Pages of a relocation that one read of the cells brings, times 256.
+    /// Pages of a relocation that one read of the cells yields, times 256.
     pub(crate) per_read: u32,
 }
 
@@ -29,7 +29,7 @@ pub(crate) enum Due {
 #[derive(Clone, Debug)]
 pub(crate) struct Pacing {
     items: VecDeque<Due>,
-    /// Pages that are still to be moved.
+    /// Pages still to be moved.
     backlog: u64,
     /// Of those, pages that reads caused to be moved, with 32 bits of fraction: an upper bound, as writes take their share
     /// of them too.
@@ -38,7 +38,7 @@ pub(crate) struct Pacing {
     room: u64,
     /// Pages due, with 32 bits of fraction.
     credit: u64,
-    /// Pages that are moved at a time.
+    /// Pages moved at a time.
     burst: u64,
     bursting: bool,
 }
@@ -56,7 +56,7 @@ impl Pacing {
         }
     }
 
-    /// Whether there is work left.
+    /// Reports whether there is work left.
     pub(crate) fn is_active(&self) -> bool {
         self.backlog > 0
     }
@@ -67,14 +67,14 @@ impl Pacing {
         u64::try_from(left / u128::from(self.room.max(1))).unwrap_or(u64::MAX)
     }
 
-    /// Adds relocated pages, which a write of a host or a read made necessary.
+    /// Adds relocated pages that a host write or a read made necessary.
     pub(crate) fn add(&mut self, moved: Move, for_read: bool) {
         self.backlog += u64::from(moved.pages);
         self.for_reads += if for_read { u64::from(moved.pages) << 32 } else { 0 };
         self.items.push_back(Due::Move(moved));
     }
 
-    /// Adds the erase of a victim of which so many pages were written and not valid.
+    /// Adds the erase of a victim, with the number of its pages that were written and not valid.
     pub(crate) fn freed(&mut self, ru: RuId, pages: u64) {
         self.room += pages;
         self.items.push_back(Due::Erase(ru));
@@ -90,14 +90,14 @@ impl Pacing {
         self.room = self.room.saturating_sub(pages);
     }
 
-    /// Whether there is work left that reads caused.
+    /// Reports whether there is work left that reads caused.
     #[inline]
     pub(crate) fn owes_for_reads(&self) -> bool {
         self.for_reads > 0
     }
 
-    /// Counts pages that a host reads. While hosts read as much as a reclaim unit holds, they take along what reads
-    /// caused before, and at least as much as they read.
+    /// Counts pages that a host reads. While hosts read as much as a reclaim unit holds, they carry what earlier reads
+    /// caused, and at least as much as they read.
     pub(crate) fn host_read(&mut self, pages: u64, pages_per_ru: u64) {
         let left = (u128::from(self.backlog) << 32) - u128::from(self.credit);
         let all = u128::from(self.for_reads).min(left);

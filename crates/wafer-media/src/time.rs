@@ -17,7 +17,7 @@ pub(crate) struct Rate {
 }
 
 impl Rate {
-    /// Makes the rate of so many bytes per second.
+    /// Creates the rate of a number of bytes per second.
     pub(crate) fn new(bytes_per_second: f64) -> Self {
         Rate { per_byte: (1e9 / bytes_per_second * 4_294_967_296.0).round() as u64 }
     }
@@ -29,7 +29,7 @@ impl Rate {
     }
 }
 
-/// Something that serves one after the other, in the order of arrival.
+/// A server that handles one arrival after another, in order.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Server {
     free: Time,

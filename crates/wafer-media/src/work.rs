@@ -1,4 +1,4 @@
-//! What the parts of a drive did, in time.
+//! What the parts of a drive did, over time.
 
 use crate::time::Time;
 
@@ -59,7 +59,7 @@ impl DieTimes {
     }
 }
 
-/// What the media did since the counts began.
+/// What the media has done since counting began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MediaCounts {
     /// Time of all dies together, by kind of work.
@@ -86,7 +86,7 @@ pub enum Part {
     Link,
     /// The wait for room in the write buffer.
     Buffer,
-    /// The wait for garbage collection to let the host write.
+    /// The wait until garbage collection lets the host write.
     Pacing,
     /// The wait for other reads of the die.
     Reads,

@@ -16,13 +16,13 @@ use crate::drive::{Drive, snapshot};
 use wafer_experiment::LabError;
 use wafer_experiment::Placements;
 
-/// Most commands requested from the stream at once.
+/// Maximum commands requested from the stream at once.
 pub(super) const BATCH: usize = 4096;
-/// Commands before the limit from which on it is near.
+/// Number of commands before the limit at which it counts as near.
 const NEAR: u64 = 64 * BATCH as u64;
-/// Commands requested first from a stream of which nothing is known.
+/// Commands first requested from a stream of which nothing is known.
 const FIRST: usize = 16;
-/// How many commands ahead memory is asked for what one of them needs, where they are applied one by one.
+/// How many commands ahead memory is prefetched, where they are applied one by one.
 const AHEAD: usize = 16;
 /// Number of commands without a write after which a run stops with an error.
 const MOST_WITHOUT_WRITE: u64 = 1 << 30;
@@ -36,7 +36,7 @@ pub(super) struct Pump {
     pub(super) limit: Option<u64>,
     /// Takes the stream's load instead of its commands.
     pub(super) load: bool,
-    /// Leaves out reads.
+    /// Skips reads.
     pub(super) without_reads: bool,
     description: StreamDescription,
     placements: Placements,
@@ -44,9 +44,9 @@ pub(super) struct Pump {
     completions: Vec<Completion>,
     reported: Instant,
     without_write: u64,
-    /// Most commands to request next.
+    /// Maximum commands to request next.
     most: usize,
-    /// Whether the limit is near, or the stream has just begun: sizes of writes are only looked at there, for speed.
+    /// Whether the limit is near, or the stream has just begun: only then are sizes of writes checked, for speed.
     is_near: bool,
     /// Bytes of the largest of these writes.
     largest: u64,
@@ -160,8 +160,8 @@ impl Pump {
         Ok(true)
     }
 
-    /// Returns how many commands to request: no more than the limit needs, as streams count in their figures what they have
-    /// made. Streams that wait for completions may have another order with other batches.
+    /// Returns how many commands to request: no more than the limit needs, because streams count what they have
+    /// generated in their figures. Streams that wait for completions may have a different order with other batches.
     fn next_batch(&mut self) -> usize {
         let Some(limit) = self.limit.filter(|_| !self.description.waits) else { return BATCH };
         let most = self.most;

@@ -1,4 +1,4 @@
-//! A run that its caller makes piece by piece.
+//! A run that its caller performs piece by piece.
 
 use std::time::Duration;
 
@@ -9,8 +9,8 @@ use crate::control::Control;
 use wafer_experiment::Experiment;
 use wafer_experiment::LabError;
 
-/// A run that its caller makes piece by piece, such as a page in a browser, whose one thread also has to listen.
-/// The result is that of [`run`](super::run), whatever the pieces.
+/// A run that its caller performs piece by piece, such as a page in a browser, whose only thread must also listen. The
+/// result is that of [`run`](super::run), whatever the pieces.
 pub struct Steps(Underway);
 
 impl Steps {
@@ -26,7 +26,7 @@ impl Steps {
         Ok(Steps(Underway::new(experiment.clone(), built, None, None)?))
     }
 
-    /// Goes on for about `most`. Returns whether anything is left to do.
+    /// Continues for about `most`. Returns whether anything is left to do.
     ///
     /// # Errors
     /// As [`run`](super::run).

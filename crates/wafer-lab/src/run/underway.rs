@@ -1,4 +1,4 @@
-//! A run that is under way: its device, its workload, and the step that it is at.
+//! A run that is under way: its device, its workload and its current step.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ use wafer_experiment::LabError;
 use wafer_experiment::Reference;
 use wafer_experiment::source::{Built, SourceTarget, TimedJob};
 
-/// Most logical capacities that a drive takes to become steady.
+/// Maximum logical capacities for a drive to become steady.
 const MOST_CAPACITIES: u64 = 30;
 /// Relative change of WAF from one capacity to the next below which a drive is steady.
 const STEADY_CHANGE: f64 = 0.01;
@@ -38,16 +38,16 @@ pub(super) struct Underway {
     pub(super) jobs: Vec<TimedJob>,
     /// The results of the clock.
     pub(super) time: Option<TimeRecord>,
-    /// Time that the run itself took, without what comes before it.
+    /// Time that the run itself took, excluding what comes before it.
     pub(super) wall: Duration,
     step: Step,
     pump: Pump,
     published: Vec<Published>,
     ignored: Vec<IgnoredOption>,
-    /// Bytes that the workload writes, if it ends by itself.
+    /// Bytes that the workload writes, if it ends on its own.
     total_bytes: Option<u64>,
     steady: Option<SteadyRecord>,
-    /// Whether a steady state may be kept for later runs.
+    /// Whether a steady state may be saved for later runs.
     keeps: bool,
     /// Time that everything before the run took.
     before: Duration,
@@ -56,19 +56,20 @@ pub(super) struct Underway {
 
 /// The steps of a run, in order.
 enum Step {
-    /// Nothing is done yet.
+    /// Nothing has been done yet.
     Start,
     /// Writes the precondition.
     Fill(Box<dyn CommandStream>),
     /// Writes the workload's load.
     Load,
-    /// Writes the run's own workload, without a clock, until WAF over one logical capacity changes by less than 1 %.
+    /// Writes the run's own workload, without a clock, until the WAF over one logical capacity changes by less than 1
+    /// %.
     Steady(Steady),
     /// Writes the workload.
     Run,
 }
 
-/// Takes the load of a workload from its stream: the drive has it already.
+/// Takes the load of a workload from its stream: the drive already has it.
 fn skip_load(stream: &mut dyn CommandStream) {
     let mut batch = Batch::with_capacity(BATCH);
     loop {
@@ -153,7 +154,7 @@ impl Underway {
         !matches!(self.step, Step::Run)
     }
 
-    /// Goes on until the step ends, or for about `most`. Returns whether anything is left to do.
+    /// Continues until the step ends, or for about `most`. Returns whether anything is left to do.
     ///
     /// # Errors
     /// The run failed or was cancelled.
@@ -176,7 +177,7 @@ impl Underway {
         Ok(left)
     }
 
-    /// Moves a batch of the current step; returns whether the step goes on.
+    /// Moves a batch of the current step; returns whether the step continues.
     fn turn(&mut self, control: Control<'_>) -> Result<bool, LabError> {
         let (device, pump) = (&mut self.device, &mut self.pump);
         match &mut self.step {
@@ -288,7 +289,7 @@ impl Underway {
         self.fill().map(|fill| fill.total_bytes())
     }
 
-    /// Begins to count from zero.
+    /// Starts counting from zero.
     fn restart(&mut self) {
         self.device.reset_counters();
         self.device.observer_mut().restart();

@@ -15,9 +15,9 @@ use wafer_experiment::LabError;
 use wafer_experiment::Placements;
 use wafer_experiment::source::TimedJob;
 
-/// Commands asked of a stream at once.
+/// Commands requested from a stream at once.
 const BATCH: usize = 64;
-/// Commands whose map memory is asked for at once, so that the lookups of their addresses overlap.
+/// Commands whose map memory is prefetched at once, so that the lookups of their addresses overlap.
 const GROUP: usize = 8;
 
 /// Hosts and media of a run with a clock.
@@ -29,10 +29,10 @@ pub(crate) struct TimedRun<'a> {
     media: Media,
     statistics: Statistics,
     now: Time,
-    /// Since when the media's counts count, and what hosts had written by then.
+    /// When the media's counts started, and what hosts had written by then.
     measured_from: Time,
     measured_from_bytes: u64,
-    /// Submissions, by the slots of their commands: a FIFO for those at once, and one for those later.
+    /// Submissions, by the slots of their commands: a FIFO for immediate ones, and one for later ones.
     due: Agenda<u64, 2>,
     commands: Slots,
     /// Completions, likewise: a FIFO for reads, and one for all others.
@@ -44,7 +44,7 @@ pub(crate) struct TimedRun<'a> {
     limit: u64,
     /// What the stream appends to.
     batch: Batch,
-    /// Commands that follow later: those of the first group have had their map memory asked for.
+    /// Later commands: those of the first group have had their map memory prefetched.
     ahead: Vec<Command>,
     /// First page of each namespace among all.
     first_pages: Vec<u64>,
@@ -57,7 +57,7 @@ pub(crate) struct TimedRun<'a> {
     pub(super) applied: Vec<Command>,
 }
 
-/// Commands by number, in memory that is used again.
+/// Commands by number, in reused memory.
 #[derive(Default)]
 struct Slots {
     commands: Vec<(Command, u64)>,
@@ -158,7 +158,7 @@ impl<'a> TimedRun<'a> {
     /// error.
     ///
     /// # Errors
-    /// As `each`, or the workload waits for ever.
+    /// As `each`, or the workload waits forever.
     pub(crate) fn run(
         &mut self,
         recorder: &mut Recorder,
@@ -208,7 +208,7 @@ impl<'a> TimedRun<'a> {
         TimeRecord { life: self.life(&record, timing, pe_cycles), ..record }
     }
 
-    /// Returns how long the drive lasts at the rate of the run; none without writes.
+    /// Returns how long the drive lasts at the run's write rate; none without writes.
     fn life(
         &self,
         record: &TimeRecord,
@@ -235,7 +235,7 @@ impl<'a> TimedRun<'a> {
         })
     }
 
-    /// Takes what the stream has.
+    /// Takes the commands that the stream has.
     fn pull(&mut self, recorder: &mut Recorder) -> Result<(), LabError> {
         // After the volume completions are not told: the workload would wait for ever.
         self.ended |= self.is_over();
@@ -282,7 +282,7 @@ impl<'a> TimedRun<'a> {
         Ok(())
     }
 
-    /// Asks memory for what later commands need: first their map, then, when it is there, what that leads to.
+    /// Prefetches what later commands need: first their map, then, when it has arrived, what that leads to.
     fn expect(&mut self) {
         // Without a wait the commands themselves are ahead of their time.
         let Batch { commands, ahead, .. } = &self.batch;
@@ -358,7 +358,7 @@ impl<'a> TimedRun<'a> {
         self.media.submit(request, &self.device.observer().work);
     }
 
-    /// Tells the stream of a completion.
+    /// Reports a completion to the stream.
     fn complete(&mut self, recorder: &mut Recorder) -> Result<(), LabError> {
         let Some((time, slot)) = self.flying.pop() else { return Ok(()) };
         let (_, ticket) = self.commands.take(slot);

@@ -113,7 +113,7 @@ impl Statistics {
         }
     }
 
-    /// Returns the latencies of the groups that are chosen.
+    /// Returns the latencies of the chosen groups.
     fn sum(&self, is_chosen: impl Fn(&Group) -> bool) -> ByDirection {
         let mut sum = ByDirection::default();
         for (group, latencies) in self.groups.iter().filter(|(group, _)| is_chosen(group)) {
@@ -147,7 +147,7 @@ fn name(work: Work) -> &'static str {
     }
 }
 
-/// Returns the results of each direction, which was measured for so many seconds.
+/// Returns the results of each direction, measured over a number of seconds.
 fn directions(all: &ByDirection, seconds: [f64; COUNT], detail: Detail) -> Directions {
     let of = |direction: Direction| {
         requests(&all[direction as usize], seconds[direction as usize], detail)

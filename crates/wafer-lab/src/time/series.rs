@@ -1,11 +1,11 @@
-//! Reads and writes over time, in at most a thousand intervals: when there are more, two become one.
+//! Reads and writes over time, in at most a thousand intervals: if there are more, pairs are merged.
 
 use std::iter;
 
 use wafer_media::Time;
 use wafer_record::time::{IntervalSeries, TimeSeries};
 
-/// Most intervals.
+/// Maximum intervals.
 const MOST: usize = 1000;
 /// Length of the first intervals, nanoseconds.
 const FIRST: Time = 1_000_000;
@@ -60,7 +60,7 @@ fn upper(class: usize) -> f64 {
 pub(super) struct Series {
     length: Time,
     intervals: Vec<[Interval; 2]>,
-    /// The interval of the last request, and when it began: that of the next, nearly always.
+    /// The interval of the last request, and when it began: nearly always that of the next one too.
     last: (usize, Time),
 }
 
@@ -105,8 +105,8 @@ impl Series {
         self.intervals = merged;
     }
 
-    /// Returns the series up to `end`. A few requests in the last interval would say little of it: unless it lasts for
-    /// half as long as the others, it is part of the one before.
+    /// Returns the series up to `end`. A few requests in the last interval would say little about it: unless it lasts
+    /// at least half as long as the others, it is merged into the previous one.
     pub(super) fn record(&self, end: Time) -> TimeSeries {
         let end = end.max(1);
         let mut intervals = self.intervals.clone();

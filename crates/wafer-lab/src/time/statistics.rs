@@ -10,7 +10,7 @@ use wafer_record::time::Direction;
 use super::series::Series;
 use wafer_experiment::source::TimedJob;
 
-/// Returns what a request asks for whose latencies are recorded.
+/// Returns the direction of a request, if its latency is recorded.
 fn direction_of(op: Op) -> Option<Direction> {
     match op {
         Op::Read => Some(Direction::Read),
@@ -21,18 +21,18 @@ fn direction_of(op: Op) -> Option<Direction> {
     }
 }
 
-/// What tells requests apart whose latencies are recorded apart.
+/// What distinguishes requests whose latencies are recorded separately.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Group {
     /// None for a stream that names no jobs.
     pub(super) job: Option<usize>,
     pub(super) direction: Direction,
     pub(super) namespace: NsId,
-    /// The placement index that they name.
+    /// Their placement index.
     pub(super) placement: Placement,
 }
 
-/// The time in which something is measured.
+/// The period in which something is measured.
 #[derive(Clone, Copy)]
 pub(super) struct Span {
     pub(super) from: Time,
@@ -61,7 +61,7 @@ pub(super) struct Job {
     replaces: Option<usize>,
     /// From the end of its ramp to its last completion.
     pub(super) span: Span,
-    /// The end of its time, if that is known.
+    /// The end of its time, if known.
     until: Time,
 }
 
@@ -78,11 +78,11 @@ pub(super) struct Statistics {
     /// Jobs by number; clones share a name.
     pub(super) jobs: Vec<Job>,
     pub(super) namespaces: usize,
-    /// Each request is counted once; the record adds groups up.
+    /// Each request is counted once; the record sums the groups.
     pub(super) groups: Vec<(Group, Latencies)>,
     /// Where each group is among them.
     places: HashMap<Group, usize, FxBuildHasher>,
-    /// Those of the last read, write, trim and flush: of the next ones, too, nearly always.
+    /// Those of the last read, write, trim and flush: nearly always also of the next ones.
     last: [Option<(Group, usize)>; Direction::ALL.len()],
     pub(super) series: Series,
     /// Whether the ramp of any job has ended.
@@ -138,7 +138,7 @@ impl Statistics {
         self.results().map(|(_, job)| job.until).max().unwrap_or(0)
     }
 
-    /// Returns the jobs whose results count: those that no others replace.
+    /// Returns the jobs whose results count: those not replaced by others.
     pub(super) fn results(&self) -> impl Iterator<Item = (usize, &Job)> {
         let replaced =
             |at: usize| self.jobs.iter().any(|job| job.replaces == Some(at) && job.span.to > 0);

@@ -96,8 +96,8 @@ impl Media {
         }
     }
 
-    /// Returns how many valid pages one read of a victim's cells brings, times 256, if `valid` of its pages are
-    /// valid: at random places, in runs as long as hosts write.
+    /// Returns how many valid pages one read of a victim's cells yields, times 256, if `valid` of its pages are valid:
+    /// at random places, in runs as long as hosts write.
     fn pages_per_read(&self, valid: u32) -> u32 {
         let share = f64::from(valid) / f64::from(self.shape.pages_per_ru);
         let unit = f64::from(self.unit);
@@ -160,7 +160,7 @@ impl Media {
         self.filling[ru.index()].received = 0;
     }
 
-    /// Returns the room in the buffer that pages take which are not part of a program yet.
+    /// Returns the buffer space of pages that are not part of a program yet.
     pub(super) fn filling_room(&self, ru: RuId) -> Room {
         let Filling { pages, host, .. } = self.filling[ru.index()];
         let relocated = if self.gc_buffered { pages - host } else { 0 };
@@ -177,7 +177,7 @@ impl Media {
         self.program_filling(ru, now, timed, work);
     }
 
-    /// Programs what a reclaim unit has received, all of a program or not, in the time of `timed` pages.
+    /// Programs what a reclaim unit has received, whether a full program or not, in the time of `timed` pages.
     fn program_filling(&mut self, ru: RuId, now: Time, timed: u32, work: Work) {
         let room = self.filling_room(ru);
         let filling = &mut self.filling[ru.index()];
@@ -190,7 +190,7 @@ impl Media {
         self.queue_program(die, now, pages, length, work, room);
     }
 
-    /// Queues a program of so long on a die, once its pages are there over the channel.
+    /// Queues a program of a given duration on a die, once its pages have arrived over the channel.
     pub(super) fn queue_program(
         &mut self,
         die: usize,
@@ -219,7 +219,7 @@ impl Media {
         }
     }
 
-    /// Programs parity and the map a stripe at a time. Their bytes are the device's to count.
+    /// Programs parity and the map a stripe at a time. The device counts their bytes.
     pub(super) fn write_beside(&mut self, pages: u32, now: Time) {
         self.beside_owed += pages;
         while self.beside_owed >= self.stripe {
@@ -228,13 +228,13 @@ impl Media {
         }
     }
 
-    /// Draws one of all dies.
+    /// Draws a die at random.
     pub(super) fn any_die(&mut self) -> usize {
         self.draws += 1;
         (mix(self.draws) % self.dies.len() as u64) as usize
     }
 
-    /// Programs a stripe of what lies beside reclaim units, on the dies in turn.
+    /// Programs a stripe of data outside the reclaim units, on the dies in turn.
     fn program_beside(&mut self, now: Time) {
         let die = self.next_metadata_die;
         self.next_metadata_die = (die + 1) % self.dies.len();

@@ -11,11 +11,11 @@ pub(super) struct Cache {
     /// Pages that are not part of a program yet: all of hosts, and in the buffer.
     pub(super) filling: u32,
     next_die: usize,
-    /// Pages of a block that holds one bit a cell.
+    /// Pages of a block with one bit per cell.
     block: u32,
     /// Pages programmed on each die since the last erase.
     programmed: Vec<u32>,
-    /// Pages that leave and were not read yet.
+    /// Pages that leave and have not been read yet.
     to_fold: u32,
 }
 
@@ -41,8 +41,8 @@ impl Media {
         }
     }
 
-    /// Programs what the cache has received; a program that is not full is filled up. The block that is full then is
-    /// the last: the one that comes next in the ring is erased.
+    /// Programs what the cache has received; a partial program is padded. If that fills the block, the next one in the
+    /// ring is erased.
     pub(super) fn program_cache(&mut self, now: Time) {
         let pages = std::mem::take(&mut self.cache.filling);
         let die = self.cache.next_die;

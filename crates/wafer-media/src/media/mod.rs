@@ -38,7 +38,7 @@ pub struct Shape {
     pub groups: u16,
 }
 
-/// What a request asks of the drive.
+/// The kind of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Data goes to the host.
@@ -56,9 +56,9 @@ pub enum Kind {
 pub struct Request {
     /// Chosen by the caller.
     pub ticket: u64,
-    /// When the host submits it.
+    /// The time at which the host submits it.
     pub submitted: Time,
-    /// What it asks.
+    /// Its kind.
     pub kind: Kind,
     /// First page, numbered over all namespaces.
     pub page: u64,
@@ -91,7 +91,7 @@ struct Flight {
     work: Vec<MediaWork>,
     /// Room in the write buffer that a write takes, bytes.
     room: u64,
-    /// Reads of cells that are not there yet.
+    /// Reads of cells that have not finished yet.
     missing: u32,
     /// When it began to wait for a part of the map.
     mapping: Option<Time>,
@@ -120,7 +120,7 @@ enum Event {
 const FIFOS: usize = 4;
 
 impl Event {
-    /// The first FIFO of what goes on to the dies.
+    /// The first FIFO of events that lead to the dies.
     const PACED: usize = 1;
 
     /// Returns the FIFO of an event of a request of a kind; none for those of many dies and channels.
@@ -147,7 +147,7 @@ struct Filling {
     end: u32,
 }
 
-/// The size of what hosts have written of late.
+/// The size of recent host writes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Recent {
     pages: u64,
@@ -155,7 +155,7 @@ struct Recent {
 }
 
 impl Recent {
-    /// Counts a write; those before the last two reclaim units count half, and less and less.
+    /// Counts a write; those before the last two reclaim units count half, with decreasing weight.
     fn add(&mut self, pages: u32, pages_per_ru: u32) {
         self.pages += u64::from(pages);
         self.writes += 1;
@@ -178,7 +178,7 @@ pub struct Media {
     /// Pages of a one-shot program, and of one page of all planes.
     stripe: u32,
     unit: u32,
-    /// Pages that one read of a host brings from the cells at most.
+    /// Maximum pages that one host read takes from the cells.
     read_unit: u64,
     dies_per_group: u32,
     rus_per_group: u32,
@@ -198,7 +198,7 @@ pub struct Media {
     knee_until: Time,
     buffer_bytes: u64,
     protected: bool,
-    /// Whether relocated pages take room too.
+    /// Whether relocated pages occupy the buffer too.
     gc_buffered: bool,
     occupied: Room,
     directory: Directory,
@@ -220,7 +220,7 @@ pub struct Media {
     programs: u64,
     pacing: Pacing,
     recent: Recent,
-    /// Pages to relocate less those that were read, times 256: a read brings pages for later moves too.
+    /// Pages to relocate minus those that were read, times 256: a read yields pages for later moves too.
     to_read: i64,
     /// Nanoseconds of erases that each die owes.
     erase_owed: Vec<Time>,
@@ -240,7 +240,7 @@ pub struct Media {
 }
 
 impl Media {
-    /// Makes the idle media of a drive. The configuration must be [checked](TimingConfig::check).
+    /// Creates the idle media of a drive. The configuration must be [checked](TimingConfig::check).
     ///
     /// # Errors
     /// A key that does not fit the device, and why.
@@ -320,8 +320,8 @@ impl Media {
         MediaCounts { dies: self.counts.dies.less(&self.dies.left(now)), ..self.counts }
     }
 
-    /// Begins to count anew at `now`, with the time that dies are still to work. From then on dies may begin reads as they are
-    /// submitted, ahead of their time.
+    /// Restarts the counts at `now`, with the time that dies still have to work. From then on dies may begin reads as
+    /// they are submitted, ahead of their time.
     pub fn reset_counts(&mut self, now: Time) {
         self.counts = MediaCounts { dies: self.dies.left(now), ..MediaCounts::default() };
         self.counts_begun = true;
@@ -370,15 +370,15 @@ impl Media {
         (time, if request.kind == Kind::Write && held { Event::Pace } else { Event::Arrive })
     }
 
-    /// As [`Self::take`], among other things that happen at the same time.
+    /// As [`Self::take`], among other events at the same time.
     fn take_in_turn(&mut self, now: Time, flight: u32) {
         let (time, event) = self.take(now, flight);
         self.schedule(time, flight, event);
     }
 
     /// Returns whether nothing reaches the dies until a command does that the controller has just taken, and hands over
-    /// then. What is submitted later comes later: the controller takes one after the other. Data on its way to the host does
-    /// not matter to the dies, but a part of the map on its way does: a read of data follows it.
+    /// then. What is submitted later comes later: the controller takes one after another. Data on its way to the host
+    /// does not matter to the dies, but a part of the map on its way does: a read of data follows it.
     #[inline]
     fn is_next_to_arrive(&mut self, time: Time) -> bool {
         self.counts_begun
@@ -427,7 +427,7 @@ impl Media {
         }
     }
 
-    /// Returns when something happens next without another request.
+    /// Returns when the next event happens without another request.
     pub fn next_event(&mut self) -> Option<Time> {
         Some(self.events.first().min(self.next_release())).filter(|time| *time < Time::MAX)
     }

@@ -9,8 +9,8 @@ use crate::time::Time;
 use crate::work::Work;
 
 impl Media {
-    /// Reads the part of the map that a host's read needs, if it is not in memory, and then the data. Also begins what
-    /// the read causes beside.
+    /// Reads the part of the map that a host's read needs, if it is not in memory, and then the data. Also begins the
+    /// other work that the read causes.
     pub(super) fn read(&mut self, now: Time, flight: u32) {
         let mut reads = 0;
         let mut causes = false;
@@ -45,7 +45,7 @@ impl Media {
         }
     }
 
-    /// Reads what a host asks for: from the buffer, from the cells, or nothing where nothing was written.
+    /// Reads what a host requests: from the buffer, from the cells, or nothing where nothing was written.
     pub(super) fn read_data(&mut self, now: Time, flight: u32) {
         let work = std::mem::take(&mut self.flights[flight as usize].work);
         self.directory.update();

@@ -7,8 +7,8 @@ use crate::Done;
 use crate::time::Time;
 use crate::work::Part;
 
-/// Relocated pages for each page of a host from which on `gc_host_rate` holds, with 32 bits of fraction: garbage
-/// collection that moves nearly nothing holds nobody back.
+/// Relocated pages per host page from which `gc_host_rate` applies, with 32 bits of fraction: garbage collection that
+/// moves next to nothing holds no host back.
 const CAPPED: u64 = (1 << 32) / 50;
 
 /// How far hosts must be ahead of the knee's rate for garbage collection to hold them back, nanoseconds.
@@ -24,7 +24,7 @@ pub(super) struct Flush {
 }
 
 impl Media {
-    /// Lets a write go that is in the drive, or holds it back while garbage collection has work.
+    /// Releases a write that is in the drive, or holds it back while garbage collection has work.
     pub(super) fn pace(&mut self, now: Time, flight: u32, done: &mut Vec<Done>) {
         if !self.pacing.is_active() {
             return self.arrive(now, flight, done);
@@ -39,7 +39,7 @@ impl Media {
         self.schedule(time, flight, Event::Arrive);
     }
 
-    /// Returns when garbage collection lets a write of so many pages go (the generic cell rate algorithm).
+    /// Returns when garbage collection releases a write of a number of pages (the generic cell rate algorithm).
     fn throttle(&mut self, now: Time, pages: u64) -> Time {
         let Some(credit) = self.times.credit else { return now };
         let moved = (u128::from(self.times.moved_page) * u128::from(self.pacing.ratio())) >> 32;
@@ -60,7 +60,7 @@ impl Media {
         now.max(self.paced_until.saturating_sub(ahead))
     }
 
-    /// Takes a write into the buffer, or lets it wait for room behind those that already do.
+    /// Takes a write into the buffer, or queues it behind those that already wait for room.
     pub(super) fn write(&mut self, now: Time, flight: u32, done: &mut Vec<Done>) {
         if !self.waits_for_room() && self.has_room(now, flight) {
             self.admit(now, flight, now, done);
@@ -153,7 +153,7 @@ impl Media {
         self.unblock(now);
     }
 
-    /// Programs what waits for a whole stripe, if only that could make room.
+    /// Programs what waits for a whole stripe, if only that can make room.
     fn unblock(&mut self, now: Time) {
         if self.waits_for_room() && self.dies.next_free().is_none() {
             self.program_partials(now);
