@@ -9,7 +9,7 @@
 
 use wafer_interface::{Attribution, Owner, RuhId};
 
-/// What attribution needs to know of the device as it is now.
+/// What attribution needs to know about the current state of the device.
 #[derive(Debug)]
 pub(crate) struct Ledger {
     /// For each handle the pages of each reclaim unit that it invalidated since that was erased; one
@@ -49,7 +49,7 @@ impl Ledger {
         self.invalid.iter().map(|by| by[ru as usize]).sum()
     }
 
-    /// Notes that handle `by` writes so many logical blocks in pages `first..=last`, the first of them from within
+    /// Notes that handle `by` writes a number of logical blocks in pages `first..=last`, the first of them from within
     /// (`inside`) or whole.
     #[inline(always)]
     pub(crate) fn written(&mut self, by: u32, first: u64, last: u64, inside: bool, blocks: u64) {
@@ -61,8 +61,8 @@ impl Ledger {
         *next = last + 1;
     }
 
-    /// Counts the collection of a victim, whose valid pages of each origin are in [`Self::valid`], and
-    /// forgets what was known of it.
+    /// Counts the collection of a victim, whose valid pages of each origin are in [`Self::valid`], and discards what
+    /// was known about it.
     pub(crate) fn collected(&mut self, victim: u32, owner: Owner, asking: RuhId) {
         self.victim.clear();
         let invalid = self.invalid.iter_mut().map(|by| std::mem::take(&mut by[victim as usize]));

@@ -43,7 +43,7 @@ pub struct DeviceConfig {
     /// identifiers map, and one more for each of its `streams`.
     #[serde(default = "default_true")]
     pub fdp: bool,
-    /// With `fdp = false`: number of streams that can be open at a time, 0 to 127. Stream *n* is handle *n* of every
+    /// With `fdp = false`: number of streams that can be open at once, 0 to 127. Stream *n* is handle *n* of every
     /// namespace; writes without a stream go to handle 0.
     #[serde(default, skip_serializing_if = "is_default")]
     pub streams: u16,

@@ -43,35 +43,35 @@ pub struct Device<O: Observer = ()> {
     pub(crate) groups: Vec<Group>,
     pub(crate) policy: Box<dyn VictimPolicy>,
     pub(crate) policy_rng: DeviceRng,
-    /// The rule of separation within handles, if there is one.
+    /// The rule that separates data within handles, if any.
     pub(crate) separation: Option<Rule>,
     pub(crate) counters: Counters,
     /// One for each handle, then one for the shared GC reclaim units.
     pub(crate) handles: Vec<HandleCounters>,
-    /// Host pages written since the device was made; counters may be reset, this never is.
+    /// Host pages written since the device was created; unlike counters, this is never reset.
     pub(crate) clock: u64,
     /// Pages that segments were opened for, plus pages unmapped. Between two moments, at most as many
     /// pages became invalid as this grew, plus those that segments were open for at the first moment.
     pub(crate) granted: u64,
     /// Scratch memory of a collection: lists of (count, segment), empty between collections.
     pub(crate) scratch: [Vec<(u32, Label)>; 3],
-    /// What attribution counts; empty unless the observer asks for it.
+    /// What attribution counts; empty unless the observer requests it.
     pub(crate) ledger: Option<Box<Ledger>>,
     /// Recent write commands by handle.
     pub(crate) writers: Writers,
-    /// Changes the arrangement, if that is the policy.
+    /// Changes the arrangement, if the policy is adaptive.
     pub(crate) tuner: Option<Box<Tuner>>,
-    /// For each handle the slot to which writes go that name no group.
+    /// For each handle, the slot of writes that name no group.
     pub(crate) chosen: Vec<u32>,
-    /// What writes wait in before they reach reclaim units.
+    /// The caches that writes pass through before they reach reclaim units.
     pub(crate) caches: Vec<WriteCache>,
-    /// The care of the media, if the configuration asks for any.
+    /// Media maintenance, if configured.
     pub(crate) maintenance: Option<Box<Maintenance>>,
-    /// The map, if it is not all in memory.
+    /// The map, if it is not entirely in memory.
     pub(crate) translated: Option<Box<Translated>>,
     /// Whether commands that change something are refused, because a worn reclaim unit could not be spared.
     pub(crate) read_only: bool,
-    /// Whether that holds for the commands at hand: not for what was accepted before.
+    /// Whether that applies to the current commands: not to those accepted before.
     pub(crate) refuses: bool,
     pub(crate) observer: O,
 }
@@ -95,7 +95,7 @@ pub(crate) struct Target {
 }
 
 impl NamespaceLayout {
-    /// Returns where a write without directive goes, given the slots chosen for the handles, or one with a placement
+    /// Returns where a write without a directive goes, given the slots chosen for the handles, or one with a placement
     /// handle of group 0: the common cases.
     #[inline(always)]
     pub(crate) fn target(&self, placement: Placement, chosen: &[u32]) -> Option<Target> {
@@ -112,7 +112,7 @@ impl NamespaceLayout {
 #[derive(Clone, Debug)]
 pub(crate) struct Group {
     pub(crate) range: std::ops::Range<u32>,
-    /// No candidate has fewer valid pages than this less [`Device::granted`].
+    /// No candidate has fewer valid pages than this minus [`Device::granted`].
     pub(crate) floor: u64,
 }
 
@@ -125,7 +125,7 @@ pub(crate) struct Slot {
     pub(crate) segment: Label,
     /// Pages that still fit into the segment.
     pub(crate) segment_room: u32,
-    /// Pages that still fit into the reclaim unit, those of the segment included.
+    /// Pages that still fit into the reclaim unit, including those of the segment.
     pub(crate) room: u32,
 }
 
@@ -138,7 +138,7 @@ impl Device<()> {
     /// the device's random numbers (policies, divided segments).
     ///
     /// # Errors
-    /// As [`DeviceConfig::resolve`] and [`policy::make`]; also when memory for the map is refused.
+    /// As [`DeviceConfig::resolve`] and [`policy::make`]; also if memory for the map is refused.
     pub fn new(config: &DeviceConfig, seed: u64) -> Result<Self, InvalidKey> {
         Self::with_observer(config, seed, ())
     }
@@ -186,7 +186,7 @@ impl<O: Observer> Device<O> {
         Self::assemble(geometry, layout, numbering, births, policy, seed, observer)
     }
 
-    /// Puts a device together. `births`: whether the births of segments are kept, as separation needs.
+    /// Assembles a device. `births`: whether the births of segments are kept, as separation requires.
     pub(crate) fn assemble(
         geometry: Geometry,
         layout: Layout,
@@ -252,7 +252,7 @@ impl<O: Observer> Device<O> {
         &self.geometry
     }
 
-    /// Returns the counters since the device was made or [`Self::reset_counters`].
+    /// Returns the counters since the device was created or [`Self::reset_counters`].
     pub fn counters(&self) -> Counters {
         self.counters
     }
@@ -277,13 +277,13 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    /// Returns whose writes caused relocations of whose data since the device was made or
-    /// [`Self::reset_counters`]; `None` unless the observer asks for it.
+    /// Returns whose writes caused relocations of whose data since the device was created or [`Self::reset_counters`];
+    /// `None` unless the observer requests it.
     pub fn attribution(&self) -> Option<&Attribution> {
         self.ledger.as_ref().map(|ledger| &ledger.totals)
     }
 
-    /// Returns what garbage collection of an adaptive device followed since the device was made or
+    /// Returns what garbage collection of an adaptive device followed since the device was created or
     /// [`Self::reset_counters`], the newest 256 changes: each with the host pages before it. Empty for a device whose
     /// policy never changes.
     pub fn arrangements(&self) -> Vec<(u64, crate::GcConfig)> {
@@ -291,7 +291,7 @@ impl<O: Observer> Device<O> {
         self.tuner.as_ref().map_or(Vec::new(), |tuner| tuner.followed(pages))
     }
 
-    /// Sets all counters to zero, as after preconditioning; data and erase counts stay.
+    /// Sets all counters to zero, as after preconditioning; data and erase counts are kept.
     pub fn reset_counters(&mut self) {
         self.counters = Counters::default();
         self.handles.fill(HandleCounters::default());
@@ -310,8 +310,8 @@ impl<O: Observer> Device<O> {
         &mut self.observer
     }
 
-    /// Returns the handle that a write with a placement identifier goes to: without one that the namespace defines, its
-    /// first. None if there is no such namespace.
+    /// Returns the handle that a write with a placement identifier goes to: the namespace's first if it does not define
+    /// the identifier. None if there is no such namespace.
     pub fn handle(&self, namespace: NsId, placement: Placement) -> Option<RuhId> {
         let first = self.namespaces.get(namespace.index())?.slots.first().copied();
         let slot = self.defined_slot(namespace, placement).or(first)?;
@@ -342,7 +342,7 @@ impl<O: Observer> Device<O> {
         (self.rus.valid[ru.index()] & !NOT_CLOSED) - pending
     }
 
-    /// Returns how often a reclaim unit was erased.
+    /// Returns the erase count of a reclaim unit.
     pub fn erase_count(&self, ru: RuId) -> u32 {
         self.rus.units[ru.index()].erases
     }
@@ -358,7 +358,7 @@ impl<O: Observer> Device<O> {
         self.rus.units[ru.index()].state == State::Closed
     }
 
-    /// Returns whether a reclaim unit is retired: worn out, and used no more.
+    /// Returns whether a reclaim unit is retired.
     pub fn is_retired(&self, ru: RuId) -> bool {
         self.rus.units[ru.index()].state == State::Retired
     }

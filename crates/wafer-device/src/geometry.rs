@@ -19,13 +19,13 @@ const MIN_RU: u64 = 1 << 20;
 const MAX_RU: u64 = 64 << 30;
 const MAX_CAPACITY: u64 = 64 << 40;
 const MAX_PE_CYCLES: u32 = 1_000_000;
-/// Most pages of a device whose map is not all in memory: their numbers are kept in 32 bits.
+/// Maximum pages of a device whose map is not entirely in memory: their numbers are kept in 32 bits.
 const MOST_TRANSLATED: u64 = 1 << 32;
 /// Segments per reclaim unit: see [`Geometry::segment_pages`].
 const SEGMENTS_PER_RU: u32 = 64;
 
-/// Sizes of a device, checked one by one. Whether a device of these sizes can work depends on where it puts
-/// data, too: see [`DeviceConfig::resolve`].
+/// Sizes of a device, checked one by one. Whether a device of these sizes can work also depends on where it puts data:
+/// see [`DeviceConfig::resolve`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Geometry {
     /// Bytes of a page, the mapping unit.
@@ -38,7 +38,7 @@ pub struct Geometry {
     pub ru_count: u32,
     /// Reclaim groups; group `g` holds the reclaim units of [`Geometry::group_range`].
     pub groups: u16,
-    /// Reclaim unit handles in use: without FDP 1 and one for each stream.
+    /// Reclaim unit handles in use: without FDP, 1 plus one for each stream.
     pub handles: u16,
     /// Isolation of each handle.
     pub isolation: Vec<Isolation>,
@@ -50,15 +50,14 @@ pub struct Geometry {
     pub background_max_valid: u32,
     /// First page of each namespace and one past the last.
     pub namespaces: Vec<Range<u64>>,
-    /// Reclaim unit handles behind the placement handles of each namespace.
+    /// Reclaim unit handles of the placement handles of each namespace.
     pub namespace_handles: Vec<Vec<u16>>,
-    /// Pages that are mapped by one label. Garbage collection re-labels whole segments; where
-    /// one straddles the end of a reclaim unit, *which* of its pages go to either side is
-    /// drawn uniformly. 1 reproduces page-by-page relocation in order of writing exactly; the
-    /// default of 1/64 reclaim unit changes WAF by at most 1 % (without FDP and with 1,024 pages a reclaim unit by
-    /// 0.7 % on average, where seeds differ by 0.3 %).
+    /// Pages that are mapped by one label. Garbage collection re-labels whole segments; where one straddles the end of
+    /// a reclaim unit, *which* of its pages go to either side is drawn uniformly. 1 reproduces page-by-page relocation
+    /// in order of writing exactly; the default of 1/64 reclaim unit changes WAF by at most 1 % (without FDP and with
+    /// 1,024 pages per reclaim unit, by 0.7 % on average, where seeds differ by 0.3 %).
     pub segment_pages: u32,
-    /// What the drive does beside garbage collection.
+    /// What the drive does in addition to garbage collection.
     pub firmware: FirmwareConfig,
 }
 
@@ -160,13 +159,13 @@ impl Geometry {
         at(group)..at(group + 1)
     }
 
-    /// Returns the most free reclaim units at which forced GC runs in a group of `rus` reclaim units. At
-    /// least one: relocation needs a place to begin.
+    /// Returns the maximum free reclaim units at which forced GC runs in a group of `rus` reclaim units. At least one:
+    /// relocation needs a place to begin.
     pub fn forced_free(&self, rus: u32) -> u32 {
         ((self.forced_share * f64::from(rus)) as u32).max(1)
     }
 
-    /// Returns the most free reclaim units at which background GC runs in a group of `rus` reclaim units.
+    /// Returns the maximum free reclaim units at which background GC runs in a group of `rus` reclaim units.
     pub fn background_free(&self, rus: u32) -> u32 {
         (self.background_share * f64::from(rus)) as u32
     }
@@ -219,7 +218,7 @@ fn firmware(config: &DeviceConfig) -> Result<FirmwareConfig, InvalidKey> {
     Ok(firmware.clone())
 }
 
-/// The likely cause of a size of a few bytes: a number whose unit was left out.
+/// The likely cause of a size of a few bytes: a number without its unit.
 fn unit_hint(size: Bytes) -> &'static str {
     if size.0 < 65536 { "; a number without a unit counts bytes" } else { "" }
 }
@@ -251,7 +250,7 @@ pub(crate) fn units_of(config: &DeviceConfig, op: f64) -> u64 {
     (config.capacity.0 as f64 * (1.0 + op) / config.reclaim_unit.size.0 as f64) as u64
 }
 
-/// Returns the over-provisioning of so many reclaim units.
+/// Returns the over-provisioning of a number of reclaim units.
 pub(crate) fn overprovisioning_of(config: &DeviceConfig, count: u64) -> f64 {
     count as f64 * config.reclaim_unit.size.0 as f64 / config.capacity.0 as f64 - 1.0
 }

@@ -11,9 +11,9 @@ use wafer_policies as policy;
 use wafer_policies::{Destination, GcConfig, RelocationOrder};
 use wafer_separation::{Separation, Sizes, death_time};
 
-/// Spare reclaim units for each generation of each handle that a policy asks for. Measured with
-/// `gittins` on WARP's three streams: with 4.6 for each handle one generation writes 12 % less than
-/// three, with 11 two are best, from 15 on three.
+/// Spare reclaim units for each generation of each handle that a policy requests. Measured with `gittins` on WARP's
+/// three streams: with 4.6 for each handle one generation writes 12 % less than three, with 11 two are best, from 15 on
+/// three.
 const SPARE_PER_GENERATION: u64 = 5;
 
 /// Where garbage collection puts valid data.
@@ -26,7 +26,7 @@ pub enum Relocation {
     ByIsolation,
     /// By handle and by how often the data was moved, at most this number of generations apart.
     ByHandle(u8),
-    /// By isolation of a handle that writes at the time, whoever wrote the victim.
+    /// By isolation of a handle that is writing at the time, whoever wrote the victim.
     ByWriter,
 }
 
@@ -40,8 +40,8 @@ impl Relocation {
     }
 }
 
-/// Where a device puts data, resolved from its configuration and sizes, and from what its policy asks for
-/// where the configuration leaves the choice.
+/// Where a device puts data, resolved from its configuration and sizes, and from what its policy requests where the
+/// configuration leaves the choice open.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layout {
     /// Where relocated data goes.
@@ -50,7 +50,7 @@ pub struct Layout {
     pub order: RelocationOrder,
     /// Separation of data within handles.
     pub separation: Option<Separation>,
-    /// Handles that may be split at a time; all where the rule splits all.
+    /// Handles that may be split at once; all if the rule splits all.
     pub split_handles: u16,
 }
 
@@ -80,7 +80,7 @@ impl Layout {
         }
     }
 
-    /// As [`Self::resolve`], without a look at whether there are enough reclaim units.
+    /// As [`Self::resolve`], without checking whether there are enough reclaim units.
     fn place(config: &DeviceConfig, geometry: &Geometry) -> Result<Layout, InvalidKey> {
         let gc = &config.gc;
         let policy = policy::find(&gc.policy);
@@ -99,8 +99,8 @@ impl Layout {
         Ok(layout)
     }
 
-    /// Limits the generations that a policy asked for to what the spare reclaim units allow: each generation
-    /// keeps one open for each handle.
+    /// Limits the generations that a policy requested to what the spare reclaim units allow: each generation keeps one
+    /// open for each handle.
     fn fit_generations(&mut self, geometry: &Geometry) {
         if let Relocation::ByHandle(generations) = &mut self.relocation {
             let logs = u64::from(geometry.handles) * u64::from(geometry.groups);
@@ -108,7 +108,8 @@ impl Layout {
         }
     }
 
-    /// Limits separation that a policy asks for to what the spare reclaim units allow: all handles or none, and with one log none.
+    /// Limits the separation that a policy requests to what the spare reclaim units allow: all handles or none, and
+    /// with one log none.
     fn fit_asked(&mut self, geometry: &Geometry) {
         let Some(rule) = self.separation.filter(|rule| *rule != Separation::DeathTime) else {
             return;
@@ -123,9 +124,9 @@ impl Layout {
         }
     }
 
-    /// Limits the handles that separation by death time may split, with many open reclaim units each, to
-    /// what the spare reclaim units allow beside the generations; at least one handle where the
-    /// configuration names the rule. With one log there is nothing to split.
+    /// Limits the handles that separation by death time may split, with many open reclaim units each, to what the spare
+    /// reclaim units allow in addition to the generations; at least one handle if the configuration names the rule.
+    /// With one log there is nothing to split.
     fn fit_separation(&mut self, geometry: &Geometry, named: bool) {
         if self.separation != Some(Separation::DeathTime) {
             return;
@@ -147,8 +148,8 @@ impl Layout {
         }
     }
 
-    /// Returns the bytes of memory that a device needs at most: the map, the segment table at its bound, and
-    /// the reclaim unit table.
+    /// Returns the maximum bytes of memory that a device needs: the map, the segment table at its bound, and the
+    /// reclaim unit table.
     pub fn memory_bytes(&self, geometry: &Geometry) -> u64 {
         let births = if self.separation.is_some() { 16 } else { 0 };
         geometry.logical_pages * 4
@@ -172,7 +173,7 @@ impl Layout {
         self.separation.map_or(1, |rule| u32::from(rule.host_classes()))
     }
 
-    /// Returns the sizes that rules of separation depend on.
+    /// Returns the sizes that separation rules depend on.
     pub(crate) fn separation_sizes(&self, geometry: &Geometry) -> Sizes {
         Sizes {
             logical_pages: geometry.logical_pages,
@@ -182,7 +183,7 @@ impl Layout {
         }
     }
 
-    /// Returns the most open reclaim units of one group: one for each handle and those of relocation.
+    /// Returns the maximum open reclaim units of one group: one for each handle and those of relocation.
     fn open_per_group(&self, geometry: &Geometry) -> u32 {
         let handles = u32::from(geometry.handles);
         let persistent = geometry.isolation.iter().filter(|i| **i == Isolation::Persistently);
@@ -202,15 +203,15 @@ impl Layout {
         }
     }
 
-    /// Returns how many reclaim units a device of one group can lose and still not run out of victims.
+    /// Returns how many reclaim units a device of one group can lose without running out of victims.
     pub(crate) fn may_retire(&self, geometry: &Geometry) -> u32 {
         // A device that changes its arrangement has one more open.
         let usable = usable(geometry, self.open_per_group(geometry) + 1);
         usable.saturating_sub(needed(geometry)) as u32
     }
 
-    /// Returns how many reclaim units more it takes so that the device never runs out of victims, with `more` open in each
-    /// group.
+    /// Returns how many more reclaim units it takes for the device never to run out of victims, with `more` open in
+    /// each group.
     ///
     /// When GC is forced in a group at most `forced_free` of its reclaim units are free and at
     /// most `open_per_group` and `more` open. If the rest can hold more than all logical pages, one of them
@@ -284,7 +285,7 @@ fn needed(geometry: &Geometry) -> u64 {
     geometry.logical_pages / u64::from(geometry.pages_per_ru) + 1
 }
 
-/// Returns the reclaim units that can hold data when GC is forced, while so many are open in each group.
+/// Returns the reclaim units that can hold data when GC is forced, while this many are open in each group.
 fn usable(geometry: &Geometry, open: u32) -> u64 {
     let of_group = |group| {
         let rus = geometry.group_range(group).len() as u32;
@@ -293,13 +294,13 @@ fn usable(geometry: &Geometry, open: u32) -> u64 {
     (0..geometry.groups).map(of_group).sum()
 }
 
-/// Returns how many reclaim units a policy may keep open for data that it keeps apart.
+/// Returns how many reclaim units a policy may keep open for data that it separates.
 fn most_open(geometry: &Geometry) -> u64 {
     let logical = geometry.logical_pages.div_ceil(u64::from(geometry.pages_per_ru));
     u64::from(geometry.ru_count).saturating_sub(logical) / SPARE_PER_GENERATION
 }
 
-/// Returns where relocated data goes: what the configuration says, or else what the policy asks for.
+/// Returns where relocated data goes: what the configuration says, or otherwise what the policy requests.
 fn relocation(config: &DeviceConfig, asked: Option<Destination>) -> Result<Relocation, InvalidKey> {
     let GcConfig { separation, destination, generations, separate, .. } = config.gc;
     range("gc.generations", generations.into(), 8)?;

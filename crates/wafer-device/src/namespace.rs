@@ -1,9 +1,8 @@
 //! Namespaces that come and go while the device runs.
 //!
-//! A namespace is a run of logical pages. Deleting one deallocates its pages and leaves a gap; creating one takes
-//! the first gap that is large enough, and where only the sum of the gaps is, moves the namespaces together. Moving
-//! is cheap: the map holds labels, no segment knows its pages, so the labels of a run are copied and nothing else
-//! changes.
+//! A namespace is a run of logical pages. Deleting one deallocates its pages and leaves a gap; creating one takes the
+//! first gap that is large enough, and if only the sum of the gaps is, compacts the namespaces. Moving is cheap: the
+//! map holds labels, no segment knows its pages, so the labels of a run are copied and nothing else changes.
 
 use std::ops::Range;
 
@@ -21,12 +20,12 @@ pub enum NamespaceError {
     /// There is not enough capacity left.
     #[error("requested {asked} pages, but only {left} are free")]
     Capacity {
-        /// Pages asked for.
+        /// Requested pages.
         asked: u64,
         /// Pages that no namespace has.
         left: u64,
     },
-    /// As many namespaces as there can be.
+    /// There are already as many namespaces as possible.
     #[error("there are {MAX_NAMESPACES} namespaces already")]
     TooMany,
     /// The list names a handle that the device does not have, or one twice, or too many.
@@ -91,7 +90,7 @@ impl<O: Observer> Device<O> {
         true
     }
 
-    /// Deletes a namespace whose pages are all deallocated, without a look at them: there may be hundreds of millions.
+    /// Deletes a namespace whose pages are all deallocated, without visiting them: there may be hundreds of millions.
     pub fn delete_deallocated_namespace(&mut self, namespace: NsId) {
         let number = namespace.index();
         if self.has_namespace(namespace) {
@@ -106,8 +105,8 @@ impl<O: Observer> Device<O> {
         self.namespaces.get(namespace.index()).is_some_and(|n| !n.slots.is_empty())
     }
 
-    /// Returns the first of some pages of a namespace that is not mapped: never written, or deallocated since. Pages that
-    /// the namespace does not have count as mapped.
+    /// Returns the first of some pages of a namespace that is not mapped: never written, or deallocated since. Pages
+    /// beyond the namespace count as mapped.
     pub fn first_unmapped(&self, namespace: NsId, pages: Range<u64>) -> Option<u64> {
         let own = self.geometry.namespaces.get(namespace.index())?;
         let end = own.start.saturating_add(pages.end).min(own.end);
@@ -124,7 +123,7 @@ impl<O: Observer> Device<O> {
         self.geometry.logical_pages - used
     }
 
-    /// Derives what the write path needs of the namespaces.
+    /// Derives what the write path needs to know about the namespaces.
     pub(crate) fn place_namespaces(&mut self) {
         let geometry = &self.geometry;
         // Without FDP and streams there is one handle, whatever the list says.

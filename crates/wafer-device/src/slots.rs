@@ -24,7 +24,7 @@ impl Slots {
         Self::of(handles, generations, layout.host_classes())
     }
 
-    /// Returns the numbers for so many generations and classes of each handle.
+    /// Returns the numbers for these generations and classes of each handle.
     pub(crate) fn of(handles: u32, generations: u32, classes: u32) -> Self {
         Slots { handles, generations, classes, per_group: handles * (classes + generations) + 1 }
     }
@@ -38,7 +38,7 @@ impl Slots {
         self.handles + 1 + handle * self.generations + generation
     }
 
-    /// Returns the first slot of the classes of hosts beside the first.
+    /// Returns the first slot of the classes of hosts after the first.
     fn classed(self) -> u32 {
         self.handles * (1 + self.generations) + 1
     }

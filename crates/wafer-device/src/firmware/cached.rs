@@ -1,8 +1,8 @@
 //! The write buffer and the SLC cache: what hosts write waits there before it reaches the reclaim units.
 //!
-//! Host bytes are counted when a command arrives, everything else when a page leaves the last cache: to the rest of
-//! the device a page that leaves is a host's write. A reclaim unit update lets all pages leave first, so that none
-//! of them enters the new unit.
+//! Host bytes are counted when a command arrives, everything else when a page leaves the last cache: to the rest of the
+//! device, a page that leaves is a host write. A reclaim unit update lets all pages leave first, so that none of them
+//! enters the new unit.
 
 use std::ops::Range;
 
@@ -111,7 +111,7 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    /// Lets writes pass through caches to the reclaim units.
+    /// Passes writes through caches to the reclaim units.
     fn pass(&mut self, caches: &mut [WriteCache], mut writes: Vec<Command>) {
         for cache in caches {
             let mut out = Vec::new();
@@ -144,7 +144,7 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    /// Reports the reads for what a write leaves of its pages, which a cache of flash programs whole.
+    /// Reports the reads for the parts of pages that a write leaves unwritten: a flash cache programs whole pages.
     fn report_partial_writes(&mut self, cache: &WriteCache, write: &Command) {
         if !self.observer.wants_media() || cache.kind() != Kind::Log {
             return;
@@ -167,7 +167,7 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    /// Reports that writes leave a cache, if it is one of flash.
+    /// Reports that writes leave a cache, if it is a flash cache.
     fn report_fold(&mut self, kind: Kind, writes: &[Command]) {
         if self.observer.wants_media() && kind == Kind::Log && !writes.is_empty() {
             let size = self.geometry.blocks_per_page();
@@ -177,7 +177,7 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    /// Counts the bytes of a write at its handle, or takes them back.
+    /// Adds the bytes of a write to its handle's count, or subtracts them.
     fn count_host_bytes(&mut self, write: &Command, count: fn(u64, u64) -> u64) {
         let slot = self.defined_slot(write.namespace, write.placement);
         let slot = slot.unwrap_or(self.namespaces[write.namespace.index()].slots[0]);

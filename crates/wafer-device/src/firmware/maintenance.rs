@@ -1,7 +1,7 @@
-//! The care of the media: wear levelling, refresh, read disturb, the time limit of open reclaim units, retirement.
+//! Media maintenance: wear levelling, refresh, read disturb, the time limit of open reclaim units, retirement.
 //!
-//! The device looks for what is due when a host begins a segment, after as many host pages as a reclaim unit has. What
-//! is moved goes to a free reclaim unit of its own, so that cold data does not mix with what collections relocate.
+//! The device looks for what is due when a host begins a segment, after as many host pages as a reclaim unit has. Moved
+//! data goes to a separate free reclaim unit, so that cold data does not mix with what collections relocate.
 
 use crate::device::{Device, Slot};
 use crate::flash::mapping::RuIndex;
@@ -28,7 +28,7 @@ pub struct ReadOnly {
     pub units: u32,
 }
 
-/// What the care of the media remembers.
+/// The state of media maintenance.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Maintenance {
     /// Host pages written to the device at the next look.
@@ -40,7 +40,7 @@ pub(crate) struct Maintenance {
 }
 
 impl Maintenance {
-    /// Returns what a fresh device remembers, if it is to maintain anything.
+    /// Returns the state of a fresh device, if it maintains anything.
     pub(crate) fn new(geometry: &Geometry) -> Option<Box<Maintenance>> {
         let firmware = &geometry.firmware;
         let counted = if firmware.reads_before_move > 0 { geometry.ru_count as usize } else { 0 };
@@ -50,7 +50,8 @@ impl Maintenance {
     }
 }
 
-/// Returns the erases after which a reclaim unit is retired: within a tenth of what is configured, by its number.
+/// Returns the erases after which a reclaim unit is retired: within a tenth of the configured limit, derived from its
+/// number.
 fn limit(firmware: &FirmwareConfig, ru: u32) -> u32 {
     let middle = u64::from(firmware.retire_after);
     let (least, span) = (middle - middle / SPREAD, 2 * (middle / SPREAD) + 1);
@@ -61,7 +62,7 @@ fn limit(firmware: &FirmwareConfig, ru: u32) -> u32 {
 }
 
 impl<O: Observer> Device<O> {
-    /// Returns how many reclaim units may be retired: what every arrangement of the device can spare.
+    /// Returns how many reclaim units may be retired: as many as every arrangement of the device can spare.
     pub(crate) fn most_retired(&self) -> u32 {
         if self.geometry.firmware.retire_after == 0 {
             return 0;
@@ -122,7 +123,7 @@ impl<O: Observer> Device<O> {
     }
 
     /// Closes the reclaim units that have been open, and written to, for more than `limit` host pages. A handle gets an
-    /// empty one in its place.
+    /// empty one instead.
     fn close_overdue(&mut self, limit: u64) {
         for slot in 0..self.slots.len() as u32 {
             let Slot { ru, room, .. } = self.slots[slot as usize];
@@ -189,17 +190,18 @@ impl<O: Observer> Device<O> {
         found.unwrap_or_default() as u16
     }
 
-    /// Checks that the device takes writes.
+    /// Checks that the device accepts writes.
     ///
     /// # Errors
-    /// The device is read-only: a reclaim unit is worn out, and it has retired all that it can spare. That stays so.
+    /// The device is read-only: a reclaim unit is worn out, and it has retired all that it can spare. That is
+    /// permanent.
     pub fn check_writable(&self) -> Result<(), ReadOnly> {
         let refused = || ReadOnly { retired: self.retired_rus(), units: self.geometry.ru_count };
         if self.read_only { Err(refused()) } else { Ok(()) }
     }
 
-    /// Returns the reclaim units that can still be retired, percent of those that a fresh device can spare, rounded down; `None`
-    /// if none ever is retired.
+    /// Returns the reclaim units that can still be retired, as a percentage of those that a fresh device can spare,
+    /// rounded down; `None` if none is ever retired.
     pub fn spare_percent(&self) -> Option<u8> {
         let retires = self.geometry.firmware.retire_after > 0;
         let left = self.maintenance.as_ref().filter(|_| retires)?.spare;
@@ -207,8 +209,8 @@ impl<O: Observer> Device<O> {
         Some((u64::from(left) * 100 / most).min(100) as u8)
     }
 
-    /// Erases a reclaim unit that holds no valid page. If it is worn out, it is retired; if none can be spared any more, the
-    /// device is read-only once the command at hand is done.
+    /// Erases a reclaim unit that holds no valid page. If it is worn out, it is retired; if no more can be spared, the
+    /// device is read-only once the current command is done.
     pub(crate) fn erase(&mut self, ru: RuId, group: u16) {
         self.rus.erase(ru.0, group);
         let Some(maintenance) = &mut self.maintenance else { return };

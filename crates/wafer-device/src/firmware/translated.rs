@@ -1,7 +1,7 @@
-//! A map that is not all in memory: which of its translation pages a command or a collection uses.
+//! A map that is not entirely in memory: which of its translation pages a command or a collection uses.
 //!
-//! Commands know their pages. A collection moves segments, which do not: here each label has a list of the pages that were
-//! given it. A page of the list that has another label by now is passed over.
+//! Commands know their pages. A collection moves segments, which do not: here each label has a list of the pages that
+//! were given it. A listed page that has another label by now is skipped.
 
 use wafer_interface::{MediaWork, Observer};
 use wafer_translation::Translation;
@@ -13,16 +13,16 @@ use crate::geometry::Geometry;
 /// The map of a device in translation pages.
 pub(crate) struct Translated {
     pub(crate) table: Translation,
-    /// Entries of a translation page.
+    /// Entries per translation page.
     entries: u64,
-    /// The pages that each label was given, and perhaps more than once, others or none since.
+    /// The pages that each label was given, perhaps repeatedly; they may have other labels or none since.
     pages: Vec<Vec<u32>>,
     /// Scratch memory of a collection: translation pages, empty between collections.
     touched: Vec<u32>,
 }
 
 impl Translated {
-    /// Returns the map of a fresh device, if it is not all in memory.
+    /// Returns the map of a fresh device, if it is not entirely in memory.
     pub(crate) fn new(geometry: &Geometry) -> Option<Box<Translated>> {
         let firmware = &geometry.firmware;
         let entries = firmware.entries(geometry.page_bytes);
@@ -77,8 +77,8 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    /// Uses the entries of all pages of a victim's segments: each translation page once, in order of number. Where pages of
-    /// a segment lie in several reclaim units, all of its pages count.
+    /// Uses the entries of all pages of a victim's segments: each translation page once, in order of number. If a
+    /// segment's pages are in several reclaim units, all of its pages count.
     pub(crate) fn translate_moved(&mut self, list: &[Label]) {
         let Some(translated) = &mut self.translated else { return };
         let (map, segments) = (self.map.as_slice(), &self.segments);
@@ -101,7 +101,7 @@ impl<O: Observer> Device<O> {
         self.count_map(reads, programs);
     }
 
-    /// Lists the pages of all labels anew, after labels or pages were given other numbers.
+    /// Rebuilds the lists of all labels after labels or pages were renumbered.
     pub(crate) fn list_pages(&mut self) {
         let Some(translated) = &mut self.translated else { return };
         translated.pages.iter_mut().for_each(Vec::clear);

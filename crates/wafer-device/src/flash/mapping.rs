@@ -1,4 +1,4 @@
-//! The page map: for each logical page the label of its segment, 4 bytes a page, in huge pages.
+//! The page map: for each logical page the label of its segment, 4 bytes per page, in huge pages.
 
 #[cfg(not(target_arch = "wasm32"))]
 type Memory = memmap2::MmapMut;
@@ -11,7 +11,7 @@ pub(crate) use wafer_policies::{Label, RuIndex};
 /// The label of unmapped pages. A fresh map is zeroed memory, so everything is unmapped.
 pub(crate) const UNMAPPED: Label = 0;
 
-/// Asks for the cache line at an address; any address is allowed.
+/// Prefetches the cache line at an address; any address is allowed.
 #[inline(always)]
 pub(crate) fn prefetch<T>(address: *const T) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -62,7 +62,7 @@ impl PageMap {
         self.memory.as_mut_ptr().cast()
     }
 
-    /// Asks for the cache lines of `count` entries from `page` on. Any value is allowed.
+    /// Prefetches the cache lines of `count` entries from `page` on. Any value is allowed.
     #[inline(always)]
     pub(crate) fn prefetch(&self, page: u64, count: u64) {
         let first = self.memory.as_ptr().cast::<u8>().wrapping_add((page as usize).wrapping_mul(4));

@@ -1,9 +1,9 @@
-//! Merging: leftovers of segments become whole segments again.
+//! Merging: fragments of segments become whole segments again.
 //!
-//! Overwrites and relocation leave segments of few pages. Merging gives neighbours in a reclaim unit that were
-//! written through the same handle one label, and every part of a divided label one of its own, in one pass over
-//! the map in order of address. Segments grow back to the limit only by writing about the physical capacity, so a
-//! page write pays for about one entry of the pass, read in sequence.
+//! Overwrites and relocation leave segments of few pages. Merging gives neighbours in a reclaim unit that were written
+//! through the same handle one label, and every part of a divided label its own, in one pass over the map in order of
+//! address. Segments grow back to the limit only by writing about the physical capacity, so a page write pays for about
+//! one entry of the pass, read sequentially.
 
 use crate::device::Device;
 use crate::flash::mapping::Label;
@@ -83,8 +83,8 @@ impl<O: Observer> Device<O> {
         self.rus.units[ru as usize].segments = list;
     }
 
-    /// Puts the new labels into the map. Pages of a divided label get the labels of its parts, each
-    /// part as many as it held, drawn uniformly.
+    /// Writes the new labels to the map. Pages of a divided label get the labels of its parts, each part as many as it
+    /// held, drawn uniformly.
     fn rename_pages(&mut self, names: &[Label], divisions: &mut [Division]) {
         let pages = self.geometry.logical_pages;
         let rng = &mut self.segments.rng;

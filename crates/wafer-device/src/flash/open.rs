@@ -1,4 +1,4 @@
-//! Open reclaim units and segments: what happens once a segment or a reclaim unit, out of the line of page writes.
+//! Open reclaim units and segments: what happens once per segment or reclaim unit, off the path of page writes.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -8,7 +8,7 @@ use crate::flash::segment::{NONE, Written};
 use crate::geometry::Geometry;
 use wafer_interface::{Closed, FdpEvent, MediaWork, Observer, RgId, RuId, RuhId};
 
-/// What the path of a host write hands on to whatever opens segments and reclaim units for it.
+/// What the path of a host write passes to whatever opens segments and reclaim units for it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HostWrite {
     /// The handle that writes, on whose behalf space is reclaimed.
@@ -22,16 +22,16 @@ pub(crate) struct HostWrite {
 /// How far GC goes to get space for a host in a group.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// How many full victims the policy may take, which gains nothing: enough to take each once, which shows that this
-    /// will not change. Then the fewest valid pages decide.
+    /// How many full victims the policy may take, which gains nothing: enough to take each once, which shows that
+    /// nothing will change. Then the fewest valid pages decide.
     pub(crate) full_victims: usize,
     /// With several groups, the host goes elsewhere if every closed reclaim unit has as many valid pages.
     pub(crate) most_valid: u32,
 }
 
 impl Limits {
-    /// Returns the limits for a group that was named or chosen. One page in 16: beyond that, a page that is written
-    /// costs more than 15 that are moved, which no reasonable spare of a group asks for.
+    /// Returns the limits for a group that was named or chosen. One page in 16: beyond that, each page written costs
+    /// more than 15 moved, which no reasonable spare space of a group requires.
     fn new(geometry: &Geometry, group: &Range<u32>) -> Self {
         let most_valid = geometry.pages_per_ru - geometry.pages_per_ru / 16;
         Limits { full_victims: 2 * group.len(), most_valid }
@@ -115,7 +115,7 @@ impl<O: Observer> Device<O> {
         self.observer.closed(&Closed { ru, owner, relocated, valid, unwritten: room });
     }
 
-    /// Counts the parity of a reclaim unit with so many pages: one page for each whole or begun stripe.
+    /// Counts the parity of a reclaim unit with a number of pages: one page for each whole or begun stripe.
     fn count_parity(&mut self, ru: RuId, written: u32) {
         let stripe = self.geometry.firmware.parity;
         if stripe > 0 && written > 0 {
@@ -172,14 +172,14 @@ impl<O: Observer> Device<O> {
         false
     }
 
-    /// Sets the group of each handle's writes that name none.
+    /// Sets the group of each handle's writes that name no group.
     pub(crate) fn choose(&mut self, group: impl Fn(usize) -> u32) {
         let (handles, per_group) = (self.numbering.handles, self.numbering.per_group);
         self.chosen = (0..handles).map(|h| group(h as usize) * per_group + h).collect();
     }
 
-    /// Chooses the group for the next segment of a host that names none: of those in which space costs about the same,
-    /// each in its turn, so that the dies of all work. Returns the slot there of the same handle and class.
+    /// Chooses the group for the next segment of a host that names none: those in which space costs about the same take
+    /// turns, so that the dies of all work. Returns the slot there of the same handle and class.
     fn choose_group(&mut self, slot: u32, handle: u32) -> u32 {
         let groups = self.groups.len() as u16;
         if groups == 1 {

@@ -1,4 +1,4 @@
-//! Reports of media work to an observer that asks for it; with `()` these compile to nothing.
+//! Reports of media work to an observer that requests it; with `()` these compile to nothing.
 
 use crate::device::Device;
 use crate::flash::mapping::{Label, RuIndex, UNMAPPED};
@@ -14,7 +14,7 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    /// Reads a run of logical pages: reports it, and counts it where reads wear.
+    /// Reads a run of logical pages: reports it, and counts it if reads cause wear.
     pub(crate) fn read_pages(&mut self, first: u64, count: u64, cause: Cause) {
         if self.observer.wants_media() {
             self.report_reads(first, count, cause);

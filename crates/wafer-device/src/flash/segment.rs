@@ -5,10 +5,9 @@
 //! in and how many of its pages are valid, so relocation moves a segment by changing one number.
 //!
 //! A segment whose pages straddle the end of a destination is *divided*: its label stays in the map and stands for
-//! several *parts*, each in a reclaim unit of its own with a count. Which page belongs to which part is drawn only
-//! when a page is overwritten, uniformly among the pages that are left: until then nothing could tell them apart.
-//! So every run is a run of a page-mapped device for some order of pages within segments (`tests/exchange.rs`
-//! constructs it).
+//! several *parts*, each in its own reclaim unit with a count. Which page belongs to which part is drawn only when a
+//! page is overwritten, uniformly among the remaining pages: until then nothing could distinguish them. So every run is
+//! a run of a page-mapped device for some order of pages within segments (`tests/exchange.rs` constructs it).
 
 use crate::flash::mapping::{Label, RuIndex, UNMAPPED, prefetch};
 use wafer_policies::DeviceRng;
@@ -39,8 +38,8 @@ pub(crate) struct Written {
     pub(crate) death_time: u64,
 }
 
-/// The content that a written page replaces: pages of a segment. Each value is in a table of its own, and
-/// each table a cache miss, so a rule of separation looks up only what it needs.
+/// The content that a written page replaces: pages of a segment. Each value is in a table of its own, and each table a
+/// cache miss, so a separation rule looks up only what it needs.
 #[derive(Clone, Copy)]
 pub(crate) struct Replaced<'a> {
     segments: &'a Segments,
@@ -83,7 +82,7 @@ pub(crate) struct Segments {
     pub(crate) labels: Vec<Label>,
     /// The handle through which the pages were written; the same for all of a segment.
     pub(crate) origins: Vec<u8>,
-    /// Host pages written to the device when each was begun; empty where nobody asks.
+    /// Host pages written to the device when each was begun; empty unless requested.
     pub(crate) born: Vec<u64>,
     /// Predicted death time of each, in the same unit; 0: unknown. Kept where births are.
     pub(crate) death_times: Vec<u64>,
@@ -92,7 +91,7 @@ pub(crate) struct Segments {
     pub(crate) divisions: Vec<Vec<Label>>,
     pub(crate) free_divisions: Vec<u32>,
     pub(crate) rng: DeviceRng,
-    /// What was decided about single pages and segments, for the tests that follow it.
+    /// Decisions about single pages and segments, for the tests that follow them.
     #[cfg(test)]
     #[serde(skip)]
     pub(crate) log: Vec<Decision>,
@@ -134,13 +133,13 @@ impl Segments {
         }
     }
 
-    /// Asks for the cache line of a segment.
+    /// Prefetches the cache line of a segment.
     #[inline(always)]
     pub(crate) fn prefetch(&self, label: Label) {
         prefetch(self.hot.as_ptr().wrapping_add(label as usize));
     }
 
-    /// Asks for what relocation needs of a segment, if there is one.
+    /// Prefetches what relocation needs of a segment, if there is one.
     #[inline(always)]
     pub(crate) fn prefetch_cold(&self, label: Option<&Label>) {
         if let Some(label) = label {
@@ -149,7 +148,7 @@ impl Segments {
         }
     }
 
-    /// Asks for the origin of a segment, if there is one.
+    /// Prefetches the origin of a segment, if there is one.
     #[inline(always)]
     pub(crate) fn prefetch_origin(&self, label: Option<&Label>) {
         if let Some(label) = label {
@@ -157,7 +156,7 @@ impl Segments {
         }
     }
 
-    /// Tells the tests that follow it of a page's new label.
+    /// Reports a page's new label to the tests that follow it.
     #[inline(always)]
     pub(crate) fn log_written(&mut self, label: Label) {
         #[cfg(test)]
@@ -218,7 +217,7 @@ impl Segments {
         id
     }
 
-    /// Returns what is known of a segment's writing, which its parts inherit.
+    /// Returns what is known about a segment's writing, which its parts inherit.
     fn written(&self, id: Label) -> Written {
         let time = |times: &[u64]| times.get(id as usize).copied().unwrap_or(0);
         Written {
@@ -228,7 +227,7 @@ impl Segments {
         }
     }
 
-    /// Gives back a segment or part that no page is in any more.
+    /// Frees a segment or part that holds no more pages.
     pub(crate) fn release(&mut self, id: Label) {
         let label = self.labels[id as usize];
         if label != id {
@@ -244,8 +243,8 @@ impl Segments {
         self.free.push(id);
     }
 
-    /// Splits segment or part `id` into its first `count` pages, which stay `id` or become the part
-    /// returned first, and the rest, returned second.
+    /// Splits segment or part `id` into its first `count` pages, which keep `id` or become the part returned first, and
+    /// the rest, returned second.
     pub(crate) fn divide(&mut self, id: Label, count: u32) -> (Label, Label) {
         let Segment { ru, valid } = self.hot[id as usize];
         let label = self.labels[id as usize];
@@ -311,8 +310,8 @@ impl Segments {
         self.divisions.iter().filter_map(|parts| parts.first().map(|p| self.labels[*p as usize]))
     }
 
-    /// Ends every division: parts become segments of their own, and the labels they were parts of
-    /// are free. The map must not name those labels any more.
+    /// Ends every division: parts become separate segments, and the labels they were parts of are free. The map must no
+    /// longer name those labels.
     pub(crate) fn end_divisions(&mut self) {
         for (index, parts) in self.divisions.iter_mut().enumerate() {
             let Some(first) = parts.first() else { continue };

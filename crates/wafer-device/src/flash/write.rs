@@ -1,5 +1,5 @@
-//! The path of every command: map lookup, invalidate, append. Nothing here allocates, dispatches dynamically or
-//! logs; what happens once a segment or a reclaim unit is out of line.
+//! The path of every command: map lookup, invalidate, append. Nothing here allocates, dispatches dynamically or logs;
+//! what happens once per segment or reclaim unit is out of line.
 
 use crate::device::{Device, Slot, Target};
 use crate::flash::mapping;
@@ -11,8 +11,8 @@ use wafer_interface::{
 };
 use wafer_separation::Rule;
 
-/// How many commands ahead the map is asked for: covers the latency of memory at 4 KiB random
-/// writes; twice or half as many is slower by a few percent.
+/// How many commands ahead the map is prefetched: covers the latency of memory at 4 KiB random writes; twice or half as
+/// many is slower by a few percent.
 const LOOKAHEAD: usize = 128;
 /// Pages whose segments are looked up together.
 const CHUNK: usize = 64;
@@ -49,7 +49,7 @@ impl<O: Observer> Device<O> {
         self.read_only && self.refuses && !matches!(op, Op::Read | Op::Flush)
     }
 
-    /// Applies what caches let through.
+    /// Applies what caches pass on.
     #[inline]
     pub(crate) fn apply_behind(&mut self, commands: &[Command]) {
         match self.tuner {
@@ -84,14 +84,14 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    /// Asks memory for the map of a command that will be applied soon. Changes nothing: a driver that applies commands
-    /// one by one hides latency so, as [`Self::apply`] does within a batch.
+    /// Prefetches the map of a command that will be applied soon. Changes nothing: a driver that applies commands one
+    /// by one hides latency this way, as [`Self::apply`] does within a batch.
     #[inline]
     pub fn prefetch_map(&self, command: &Command) {
         self.prefetch(command, self.page_shift());
     }
 
-    /// Asks memory for more of what a command needs, whose [map](Self::prefetch_map) is there by now.
+    /// Prefetches more of what a command needs, whose [map](Self::prefetch_map) has arrived by now.
     #[inline]
     pub fn prefetch_segments(&self, command: &Command) {
         self.prefetch_segment(command, self.page_shift());
@@ -112,7 +112,7 @@ impl<O: Observer> Device<O> {
         self.map.prefetch(page, u64::from(command.blocks) >> shift);
     }
 
-    /// Asks for the segment of a command's first page, whose map entry has been asked for before.
+    /// Prefetches the segment of a command's first page, whose map entry has been prefetched.
     #[inline(always)]
     fn prefetch_segment(&self, command: &Command, shift: u32) {
         let namespace = self.namespaces.get(usize::from(command.namespace.0));
@@ -196,7 +196,7 @@ impl<O: Observer> Device<O> {
         done
     }
 
-    /// One page of each label is valid no more; `new` is their label now.
+    /// One page of each label is no longer valid; `new` is their label now.
     #[inline(always)]
     fn invalidate_all(&mut self, labels: &[Label], new: Label, by: u32) {
         let mut divided = 0u64;
@@ -414,8 +414,7 @@ impl<O: Observer> Device<O> {
         self.separation.as_mut().map_or(0, |rule| rule.begin_segment(by, old, now))
     }
 
-    /// Puts `label` on a run of pages. Neighbours often lie in one segment: what they were is
-    /// counted in runs.
+    /// Puts `label` on a run of pages. Neighbours often lie in one segment: their old labels are counted in runs.
     #[inline]
     fn replace_run(&mut self, page: u64, count: u64, label: Label, by: u32) {
         let end = page + count;
@@ -433,7 +432,7 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    /// `count` pages of segment `label` are valid no more, because of handle `by`.
+    /// `count` pages of segment `label` are no longer valid, because of handle `by`.
     #[inline(always)]
     fn invalidate(&mut self, label: Label, count: u32, by: u32) {
         let segment = &mut self.segments.hot[label as usize];
@@ -461,7 +460,8 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    /// Notes who invalidates pages. Out of line: in the path of every page, it would cost those speed who do not ask for it.
+    /// Notes who invalidates pages. Out of line: in the path of every page, it would slow down users that do not
+    /// request it.
     #[cold]
     fn attribute(&mut self, ru: RuIndex, count: u32, by: u32) {
         if let Some(ledger) = &mut self.ledger {
@@ -469,7 +469,7 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    /// Unmaps a run of pages. Where nothing is mapped, it takes no more than reading the map.
+    /// Unmaps a run of pages. Where nothing is mapped, it only reads the map.
     pub(crate) fn unmap(&mut self, first: u64, pages: u64) {
         let end = first + pages;
         let mut page = first;
@@ -518,9 +518,9 @@ impl<O: Observer> Device<O> {
         Target { slot, directed: false }
     }
 
-    /// Executes [`Op::Update`]: moves the handle behind a placement identifier to an empty reclaim
-    /// unit, unless nothing was written to the current one. Returns the number of pages left unwritten
-    /// in the previous unit, or `None` for an identifier that the namespace does not define.
+    /// Executes [`Op::Update`]: moves the handle of a placement identifier to an empty reclaim unit, unless nothing was
+    /// written to the current one. Returns the number of pages left unwritten in the previous unit, or `None` for an
+    /// identifier that the namespace does not define.
     pub fn update_reclaim_unit(&mut self, namespace: NsId, placement: Placement) -> Option<u32> {
         let slot = self.defined_slot(namespace, placement)?;
         let Slot { ru, room, .. } = self.slots[slot as usize];

@@ -1,8 +1,8 @@
 //! The handles of recent writes: with `gc.destination = "writer"` forced GC takes the reclaim unit of one of them.
 //!
-//! Such a device collects on behalf of whichever command in flight comes next, which depends on queues and pollers
-//! that are not modelled. The handle is drawn in proportion to the commands of each instead, that of the command
-//! just served left out: its job has others before it.
+//! Such a device collects on behalf of whichever command in flight comes next, which depends on queues and pollers that
+//! are not modelled. The handle is drawn in proportion to the commands of each instead, excluding that of the command
+//! just served: its job has others ahead of it.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use wafer_policies::DeviceRng;
 /// Commands after which older ones count half: a few queues of depth 32.
 const WINDOW: u32 = 128;
 
-/// Recent write commands by handle, older ones at less weight. Empty where nobody asks.
+/// Recent write commands by handle, older ones with less weight. Empty unless requested.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Writers {
     counts: Vec<u32>,
@@ -30,7 +30,7 @@ impl Writers {
         self.counts.len() == handles && sum == u64::from(self.total) && self.total < WINDOW
     }
 
-    /// Counts commands; one at a time or many at once is the same.
+    /// Counts commands; one by one or many at once, with the same result.
     #[inline(always)]
     pub(crate) fn wrote(&mut self, handle: u32, commands: u32) {
         if !self.counts.is_empty() {

@@ -15,7 +15,7 @@ use wafer_policies::{Contents, NOT_CLOSED, ReclaimUnit};
 use wafer_policies::{RuView, VictimPolicy};
 use wafer_separation::Victim;
 
-/// How far ahead a victim's segments are asked for.
+/// How far ahead a victim's segments are prefetched.
 const LIST_AHEAD: usize = 16;
 
 /// A collection in progress.
@@ -28,9 +28,9 @@ struct Collecting {
     valid: u32,
     /// Predicted death time of the data; 0: unknown.
     death_time: u64,
-    /// The slot that takes the valid pages.
+    /// The slot that receives the valid pages.
     slot: u32,
-    /// Reclaim units that took pages, and how many: a victim's pages fit into the open one and one more.
+    /// Reclaim units that received pages, and how many: a victim's pages fit into the open one and one more.
     moved: [Option<(RuIndex, u32)>; 2],
 }
 
@@ -44,22 +44,22 @@ impl Collecting {
 }
 
 impl<O: Observer> Device<O> {
-    /// Returns whether a group has more free reclaim units than forced GC asks for.
+    /// Returns whether a group has more free reclaim units than forced GC requires.
     pub(crate) fn above_reserve(&self, group: u16) -> bool {
         self.spare(group) > 0
     }
 
-    /// Returns how many more reclaim units of a group are free than forced GC asks for.
+    /// Returns how many more reclaim units of a group are free than forced GC requires.
     pub(crate) fn spare(&self, group: u16) -> usize {
         let reserve = self.geometry.forced_free(self.range_of(group).len() as u32);
         self.rus.free[usize::from(group)].len().saturating_sub(reserve as usize)
     }
 
     /// Collects until a group is above its reserve. False if every candidate has too many valid pages: in a device of
-    /// one group if there is none, which [`DeviceConfig::resolve`](crate::DeviceConfig::resolve) excludes.
+    /// one group only if there is none, which [`DeviceConfig::resolve`](crate::DeviceConfig::resolve) excludes.
     ///
-    /// Policies that do not look at valid pages may take full reclaim units, which gains nothing, as often as the limits
-    /// say. Then the fewest valid pages decide.
+    /// Policies that ignore valid pages may take full reclaim units, which gains nothing, as often as the limits allow.
+    /// Then the fewest valid pages decide.
     pub(crate) fn force_gc(&mut self, group: u16, by: RuhId, limits: &mut Limits) -> bool {
         while !self.above_reserve(group) {
             let Some(least) = self.least_valid(group) else { return false };
@@ -99,7 +99,7 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    /// Takes note of a candidate with so few valid pages.
+    /// Notes a candidate with this few valid pages.
     pub(crate) fn lower_floor(&mut self, group: u16, valid: u32) {
         let pending: u64 = self.slots.iter().map(|s| u64::from(s.segment_room)).sum();
         let floor = &mut self.groups[usize::from(group)].floor;
@@ -141,7 +141,7 @@ impl<O: Observer> Device<O> {
         ask(self.policy.as_mut(), &mut view)
     }
 
-    /// Asks the policy for a victim. A choice that is no candidate is a fault of the policy, not of the data.
+    /// Asks the policy for a victim. A choice that is not a candidate is a fault of the policy, not of the data.
     fn select(&mut self, group: u16, forced: bool) -> Option<RuId> {
         self.view(self.range_of(group), forced, 0, |policy, rus| {
             policy.select(rus).inspect(|ru| {
@@ -209,8 +209,8 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    /// Moves the valid pages of a candidate and erases it, because handle `by` asks for space. At least
-    /// one reclaim unit of the group must be free.
+    /// Moves the valid pages of a candidate and erases it, because handle `by` needs space. At least one reclaim unit
+    /// of the group must be free.
     fn collect(&mut self, group: u16, victim: RuId, forced: bool, by: RuhId) {
         let slot = self.slot_for(group, victim, forced, by);
         let (mut at, list) = self.begin_collection(group, victim, forced, by, slot);

@@ -1,5 +1,5 @@
-//! The invariants of every device between two commands, checked from scratch, for [`Device::restore`] and the
-//! tests. Nothing here indexes with a number that was not checked before.
+//! The invariants of every device between two commands, checked from scratch, for [`Device::restore`] and the tests.
+//! Nothing here indexes with an unchecked number.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ use wafer_interface::Isolation;
 use wafer_interface::{NsId, Observer, Owner};
 use wafer_policies::{Contents, NOT_CLOSED, ReclaimUnit, State};
 
-/// No count of pages, bytes or events gets there; sums of a few do not overflow.
+/// No count of pages, bytes or events reaches this; sums of a few do not overflow.
 const MOST: u64 = 1 << 60;
 
 type Check = Result<(), StateError>;
@@ -37,7 +37,7 @@ fn ensure(holds: bool, field: &'static str, message: impl FnOnce() -> String) ->
     if holds { Ok(()) } else { Err(StateError::damaged(field, message())) }
 }
 
-/// Says what is wrong with an entry of a table, unless `holds`.
+/// Returns what is wrong with an entry of a table, unless `holds`.
 fn expect(holds: bool, fault: &'static str) -> Result<(), &'static str> {
     if holds { Ok(()) } else { Err(fault) }
 }
@@ -55,7 +55,7 @@ fn each<T: std::fmt::Debug>(
     Ok(())
 }
 
-/// Checks the namespaces of a state: each within the capacity, none over another.
+/// Checks the namespaces of a state: each within the capacity, none overlapping.
 pub(super) fn namespaces(all: &[(Range<u64>, Vec<u16>)], geometry: &Geometry) -> Check {
     const FIELD: &str = "namespaces";
     ensure(all.len() <= MAX_NAMESPACES, FIELD, || format!("{} of them", all.len()))?;
@@ -73,9 +73,8 @@ pub(super) fn namespaces(all: &[(Range<u64>, Vec<u16>)], geometry: &Geometry) ->
 }
 
 impl<O: Observer> Device<O> {
-    /// Checks that every mapped page is valid in exactly one place, that counts equal the map, that free,
-    /// open and closed reclaim units are all there are, and that media bytes are host plus relocated
-    /// pages.
+    /// Checks that every mapped page is valid in exactly one place, that counts equal the map, that free, open and
+    /// closed reclaim units add up to all, and that media bytes are host plus relocated pages.
     ///
     /// # Errors
     /// What does not hold.
@@ -346,8 +345,8 @@ impl<O: Observer> Device<O> {
         Ok(())
     }
 
-    /// Checks that every label of the map is one that pages can have, and that as many pages have it as the
-    /// table says.
+    /// Checks that every label of the map is one that pages can have, and that the number of pages with it matches the
+    /// table.
     fn check_map(&self, roles: &[Role]) -> Check {
         let mut mapped = vec![0u32; roles.len()];
         for label in self.map.as_slice() {
@@ -429,8 +428,8 @@ impl<O: Observer> Device<O> {
         })
     }
 
-    /// Checks that pages of a reclaim unit are valid, unwritten, or invalidated by some handle, and that
-    /// relocated pages have a cause and a handle that asked for space.
+    /// Checks that pages of a reclaim unit are valid, unwritten, or invalidated by some handle, and that relocated
+    /// pages have a cause and a handle that needed space.
     fn check_attribution(&self, ledger: &Ledger) -> Result<(), String> {
         for (ru, unit) in self.rus.units.iter().enumerate() {
             let slot = self.slots.iter().find(|s| s.ru == ru as u32);

@@ -1,9 +1,9 @@
-//! The whole device as a value, so that whoever has files can save it and continue from it later.
+//! The whole device as a value, so that callers with files can save it and continue from it later.
 //!
 //! A restored device continues exactly as the one that was saved would have: its counters, its reclaim units, its
-//! random numbers and what its policy has learned are the same. Only a policy from outside that does not implement
-//! [`VictimPolicy::save`](crate::policy::VictimPolicy::save) starts anew. The map is not part of the value, for it
-//! is as large as everything else a thousand times over: it is read and written in place.
+//! random numbers and what its policy has learned are the same. Only an external policy that does not implement
+//! [`VictimPolicy::save`](crate::policy::VictimPolicy::save) starts afresh. The map is not part of the value, because
+//! it is a thousand times as large as everything else: it is read and written in place.
 //!
 //! A state comes from a file, and files are damaged or crafted. [`Device::restore`] checks every length, index and
 //! count (`check.rs`) before the first command runs.
@@ -29,8 +29,8 @@ use wafer_separation::Rule;
 use wafer_translation::TranslationState;
 use wafer_write_cache::WriteCache;
 
-/// Everything of a device that its configuration and its map do not say. The observer, and what attribution
-/// counts, are not part of it.
+/// Everything about a device that its configuration and map do not contain. The observer, and what attribution counts,
+/// are not part of it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct DeviceState {
     /// Pages and reclaim unit handles of each namespace; both empty for one that was deleted.
@@ -45,7 +45,7 @@ pub struct DeviceState {
     clock: u64,
     granted: u64,
     writers: Writers,
-    /// For each handle the group to which writes go that name none.
+    /// For each handle, the group of writes that name none.
     chosen_groups: Vec<u16>,
     separation: Option<Rule>,
     learned: Option<Learned>,
@@ -56,7 +56,7 @@ pub struct DeviceState {
 }
 
 impl<O: Observer> Device<O> {
-    /// Returns the device as it is now, without its map.
+    /// Returns the current device, without its map.
     pub fn state(&self) -> DeviceState {
         let (pages, handles) = (&self.geometry.namespaces, &self.geometry.namespace_handles);
         DeviceState {
@@ -89,8 +89,8 @@ impl<O: Observer> Device<O> {
         zerocopy::IntoBytes::as_bytes(self.map.as_slice())
     }
 
-    /// Makes a device of this configuration that continues from a state. `fill` gets the map to fill with
-    /// what [`Self::map_bytes`] returned. Takes a pass over the map.
+    /// Creates a device of this configuration that continues from a state. `fill` receives the map to fill with what
+    /// [`Self::map_bytes`] returned. Takes a pass over the map.
     ///
     /// # Errors
     /// The configuration cannot work, its sizes are not those of the state, the state is damaged, or
@@ -143,8 +143,7 @@ impl<O: Observer> Device<O> {
         self.teach(learned)
     }
 
-    /// Takes over all values of a state except what the policy learned. None of them is used before
-    /// [`Self::check`].
+    /// Restores all values of a state except what the policy learned. None of them is used before [`Self::check`].
     fn take(&mut self, state: DeviceState) -> Result<(), StateError> {
         match (&mut self.separation, state.separation) {
             (None, None) => {}
@@ -180,7 +179,7 @@ impl<O: Observer> Device<O> {
         self.take_firmware(state.caches, state.maintenance)
     }
 
-    /// Takes over which translation pages are in memory, and where the others are.
+    /// Restores which translation pages are in memory, and where the others are.
     fn take_translated(&mut self, saved: Option<TranslationState>) -> Result<(), StateError> {
         match (&mut self.translated, saved) {
             (None, None) => Ok(()),
@@ -192,7 +191,7 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    /// Takes over what waits in caches, and what the care of the media remembers.
+    /// Restores what waits in caches, and the state of media maintenance.
     fn take_firmware(
         &mut self,
         caches: Vec<WriteCache>,
@@ -217,8 +216,8 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    /// Gives the policy what it had learned. A policy that learns refuses to start from nothing, for the
-    /// device would not be the one that was saved.
+    /// Restores what the policy had learned. A policy that learns refuses to start from nothing, because the device
+    /// would not be the one that was saved.
     fn teach(&mut self, learned: Option<Learned>) -> Result<(), StateError> {
         let damaged = |message: String| StateError::damaged("learned", message);
         match (self.policy.save(), learned) {

@@ -21,16 +21,16 @@ pub(crate) struct Arrangement {
 
 type Choice = (&'static str, Option<Destination>, Option<Separation>);
 
-/// Spare reclaim units below which the first arrangement is greedy, which keeps fewest of them open.
+/// Spare reclaim units below which the first arrangement is greedy, which keeps the fewest of them open.
 const FEW_SPARE: u64 = 64;
 
-/// Returns whether so few reclaim units are spare.
+/// Returns whether this few reclaim units are spare.
 pub(crate) fn few_spare(geometry: &Geometry) -> bool {
     let needed = geometry.logical_pages / u64::from(geometry.pages_per_ru);
     u64::from(geometry.ru_count).saturating_sub(needed) < FEW_SPARE
 }
 
-/// What is tried beside the first and what `gittins` asks for.
+/// What is tried in addition to the first and what `gittins` requests.
 const CHOICES: &[Choice] = &[
     ("greedy", Some(Destination::Isolation), None),
     ("cost-benefit", Some(Destination::Isolation), None),
@@ -47,8 +47,8 @@ const CHOICES: &[Choice] = &[
     ("hazard", None, Some(Separation::MultiLog)),
 ];
 
-/// Returns the arrangements that work with these sizes, first the one that the device starts with. What the configuration says of
-/// destination and separation holds for all.
+/// Returns the arrangements that work with these sizes, first the one that the device starts with. What the
+/// configuration says about destination and separation applies to all.
 pub(crate) fn arrangements(config: &DeviceConfig, geometry: &Geometry) -> Vec<Arrangement> {
     let fixed = config.gc.destination.is_some() || config.gc.separation.is_some();
     let mut found: Vec<Arrangement> = Vec::new();
@@ -93,10 +93,10 @@ pub(crate) fn mixes<'a>(geometry: &Geometry, mut all: impl Iterator<Item = &'a L
 }
 
 impl<O: Observer> Device<O> {
-    /// Goes on with the arrangement that is current, which knows nothing yet. Reclaim units that it would not open are
-    /// closed, partly written as they are. Data stays where it is; where the rule of separation changes, it becomes data of
-    /// which nothing is known, for a class of one rule means nothing to another. (Multi-log relocates data within its
-    /// class: with the old classes, cold data would stay among the hot for ever.)
+    /// Continues with the current arrangement, which knows nothing yet. Reclaim units that it would not open are
+    /// closed, partly written as they are. Data stays where it is; where the rule of separation changes, it becomes
+    /// data of which nothing is known, for a class of one rule means nothing to another. (Multi-log relocates data
+    /// within its class: with the old classes, cold data would stay among the hot for ever.)
     pub(crate) fn arrange(&mut self, tuner: &Tuner) {
         let Arrangement { gc, layout } = tuner.current();
         let other_rule = self.layout.separation != layout.separation;
