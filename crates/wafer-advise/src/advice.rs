@@ -14,7 +14,7 @@ pub struct AdviseOptions {
     /// Share of the simulated drive's capacity that the traffic touches; none simulates the device at its
     /// own size.
     pub fill: Option<f64>,
-    /// Bytes to write of a workload that does not end by itself.
+    /// Bytes to write for a workload that does not end on its own.
     pub volume: Option<u64>,
     /// Random seed.
     pub seed: u64,
@@ -125,7 +125,7 @@ pub struct GroupReport {
     pub write_share: f64,
     /// Share of the addresses touched.
     pub space_share: f64,
-    /// Mean life of its pages, in host bytes written meanwhile.
+    /// Mean life of its pages, in host bytes written in the meantime.
     pub mean_life_bytes: f64,
     /// Spread of its lives: the standard deviation of their natural logarithm. 0 is sequential, 1.28
     /// random.
@@ -141,14 +141,14 @@ pub struct StreamReport {
     pub handle: u16,
     /// Share of the bytes written.
     pub write_share: f64,
-    /// Mean life of its pages, in host bytes written meanwhile.
+    /// Mean life of its pages, in host bytes written in the meantime.
     pub mean_life_bytes: f64,
 }
 
 /// Lifetimes of pages, by powers of 2.
 #[derive(Clone, Debug, Serialize)]
 pub struct Histogram {
-    /// Shortest life of each class, in host bytes written meanwhile; each class reaches to twice that.
+    /// Shortest life of each class, in host bytes written in the meantime; each class reaches to twice that.
     pub life_bytes: Vec<u64>,
     /// Bytes invalidated at an age of the class.
     pub ended_bytes: Vec<u64>,
@@ -163,7 +163,7 @@ pub struct HeatMap {
     pub column_bytes: u64,
     /// Bytes written to each.
     pub written_bytes: Vec<u64>,
-    /// Mean life of its pages, in host bytes written meanwhile; none if none was invalidated.
+    /// Mean life of its pages, in host bytes written in the meantime; none if none was invalidated.
     pub mean_life_bytes: Vec<Option<f64>>,
     /// Spread of its lives; see [`GroupReport::spread`].
     pub spread: Vec<Option<f64>>,

@@ -21,7 +21,7 @@ pub(super) struct Candidate {
     pub(super) kind: SchemeKind,
     pub(super) handles: usize,
     pub(super) scheme: Scheme,
-    /// The drive with other firmware, if the scheme asks for that.
+    /// The drive with other firmware, if the scheme requires it.
     pub(super) firmware: Option<ResolvedDevice>,
 }
 

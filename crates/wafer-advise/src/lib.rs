@@ -18,11 +18,11 @@
 //!
 //! # Method
 //! Lifetimes are learned from the first part of the traffic; the rest is held out. The first half of that serves to
-//! choose, the last half to report. Lifetimes are counted in
-//! host bytes written meanwhile, like write amplification. A region's mean life is its exposure (the ages
-//! of all its pages, valid ones included) over the number of lives that ended: long lives that have not
-//! ended yet do not bias this estimate. Groups are formed by mean life and by the spread of lives
-//! (sequential overwriting has almost none, random overwriting that of an exponential distribution).
+//! choose, the last half to report. Lifetimes are counted in host bytes written in the meantime, like write
+//! amplification. A region's mean life is its exposure (the ages of all its pages, valid ones included) over the number
+//! of lives that ended: long lives that have not ended yet do not bias this estimate. Groups are formed by mean life
+//! and by the spread of lives (sequential overwriting has almost none, random overwriting that of an exponential
+//! distribution).
 
 mod advice;
 mod candidates;

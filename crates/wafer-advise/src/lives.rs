@@ -1,4 +1,4 @@
-//! Lifetimes of pages by address, in host pages written meanwhile.
+//! Lifetimes of pages by address, in host pages written in the meantime.
 
 use wafer_device::Geometry;
 use wafer_interface::Op;

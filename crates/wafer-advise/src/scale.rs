@@ -76,8 +76,8 @@ pub(super) fn divided(
     Ok(divided)
 }
 
-/// Returns whether the gaps between the pages of the trace are left out on a scaled drive. Several traces
-/// share the drive by their granules.
+/// Returns whether the gaps between the pages of the trace are removed on a scaled drive. Several traces share the
+/// drive by their granules.
 fn without_gaps(traces: &TraceSource) -> bool {
     matches!(traces.traces(), [trace] if trace.options.map == Map::Auto)
 }

@@ -6,9 +6,9 @@ use wafer_interface::Op;
 use crate::log::Log;
 use crate::simulate::{Outcome, Plan};
 
-/// Most change of the WAF between parts of stationary traffic.
+/// Maximum change of the WAF between parts of stationary traffic.
 const MOST_CHANGE: f64 = 0.1;
-/// Most pages of the held-out part that were never written before, of those that it writes.
+/// Maximum share of pages written in the held-out part that were never written before.
 const MOST_FRESH: f64 = 0.05;
 
 /// Returns warnings about traffic that changes, by the recommended scheme's WAF and by the addresses written.

@@ -11,7 +11,7 @@ use wafer_nvme::MAX_NQN;
 
 use crate::{Credentials, Group, Hash, Secret};
 
-/// What a host may do beside reading and writing the namespaces attached to it.
+/// What a host may do in addition to reading and writing the namespaces attached to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rights {
     /// Create, delete, attach, detach, format and write protect namespaces, sanitize, switch FDP, update

@@ -77,7 +77,7 @@ impl std::fmt::Debug for Open {
 }
 
 impl Controller {
-    /// Makes the state of a queue on which nobody has authenticated.
+    /// Creates the state of a queue on which nobody has authenticated.
     pub fn new(host_nqn: &str, subsystem_nqn: &str) -> Self {
         Controller {
             names: Names { host: host_nqn.to_owned(), subsystem: subsystem_nqn.to_owned() },

@@ -52,7 +52,7 @@ impl Hash {
         }
     }
 
-    /// Returns the HMAC of the parts, one after the other.
+    /// Returns the HMAC of the parts, one after another.
     pub(crate) fn hmac(self, key: &[u8], parts: &[&[u8]]) -> Vec<u8> {
         macro_rules! hmac {
             ($hash:ty) => {{

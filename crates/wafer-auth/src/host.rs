@@ -22,7 +22,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// Makes a transaction. With `controller_secret` the controller has to authenticate, too.
+    /// Creates a transaction. With `controller_secret` the controller has to authenticate, too.
     pub fn new(
         host_nqn: &str,
         subsystem_nqn: &str,
@@ -34,7 +34,7 @@ impl Host {
         Host { names, secret, controller_secret, transaction, expected: None }
     }
 
-    /// Returns the first message, which offers these hash functions and groups. More than 30 of either are left out.
+    /// Returns the first message, which offers these hash functions and groups. More than 30 of either are omitted.
     pub fn negotiate(&self, hashes: &[Hash], groups: &[Group]) -> Vec<u8> {
         let mut protocol = Protocol {
             authid: DH_HMAC_CHAP,

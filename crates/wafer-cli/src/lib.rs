@@ -19,12 +19,12 @@
 //! `serve`, `mount` and `tui`, all on by default: without them their commands are absent.
 //!
 //! # Invariants
-//! stdout carries what was asked for and nothing else; progress, notices and errors go to stderr.
-//! Text and JSON are printed from the same record. A run that was stopped or failed leaves no file.
+//! stdout carries the requested output and nothing else; progress, notices and errors go to stderr. Text and JSON are
+//! printed from the same record. A run that was stopped or failed leaves no file.
 //!
 //! # Error model
-//! One line on stderr. Exit status: 0 done, 1 the run failed, 2 wrong arguments or configuration, 130
-//! interrupted. It is no failure if the reader of stdout closes its end early.
+//! One line on stderr. Exit status: 0 done, 1 the run failed, 2 wrong arguments or configuration, 130 interrupted. It
+//! is not a failure if the reader of stdout closes its end early.
 //!
 //! # What it does not implement
 //! Anything of the model: the libraries do.

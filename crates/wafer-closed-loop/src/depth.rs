@@ -65,7 +65,7 @@ impl Depth {
         Depth { most, search }
     }
 
-    /// Returns the most that it can become.
+    /// Returns its maximum.
     pub(crate) fn most(&self) -> u32 {
         self.most
     }
@@ -75,12 +75,12 @@ impl Depth {
         self.search.as_ref().map_or(self.most, |search| search.depth)
     }
 
-    /// Returns the depth that a search has reached; 0 if not even one command at a time meets the target.
+    /// Returns the depth that a search has reached; 0 if not even a single command meets the target.
     pub(crate) fn found(&self) -> Option<u32> {
         self.search.as_ref().map(|search| if search.missed { 0 } else { search.depth })
     }
 
-    /// Returns whether a search that ends by itself has not got so far.
+    /// Returns whether a search that ends on its own has not finished yet.
     pub(crate) fn is_searching(&self) -> bool {
         let ends = |s: &Search| s.settled || s.missed || s.target.keeps_looking;
         self.search.as_ref().is_some_and(|search| !ends(search))
@@ -91,7 +91,7 @@ impl Depth {
         self.search.as_ref().is_some_and(|search| search.settled)
     }
 
-    /// Returns whether a command may be submitted beside those in flight.
+    /// Returns whether a command may be submitted in addition to those in flight.
     pub(crate) fn has_room(&self, in_flight: u32) -> bool {
         self.search.as_ref().is_none_or(|search| !search.drains && in_flight < search.depth)
     }
@@ -103,7 +103,7 @@ impl Depth {
         }
     }
 
-    /// Notes that a command completed, beside which so many are in flight. Returns whether the job ends.
+    /// Notes that a command completed while this many others are in flight. Returns whether the job ends.
     pub(crate) fn completed(&mut self, ticket: u64, time: u64, in_flight: u32) -> bool {
         let most = self.most;
         self.search.as_mut().is_some_and(|search| search.completed(ticket, time, in_flight, most))

@@ -1,4 +1,4 @@
-//! A closed loop around commands that do not wait: so many in flight, each followed by time to think.
+//! A closed loop around commands that do not wait: a fixed number in flight, each followed by think time.
 
 use std::collections::VecDeque;
 

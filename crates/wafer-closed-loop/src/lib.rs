@@ -148,7 +148,7 @@ impl ClosedLoop {
         Ok(())
     }
 
-    /// Finds the jobs that their flow held back and that may go on.
+    /// Finds the jobs that their flow held back and that may continue.
     fn release(&mut self) {
         if self.flows.is_empty() {
             return;

@@ -1,7 +1,7 @@
 //! When the host reaps completions: `iodepth_low` and `iodepth_batch_complete_min`.
 //!
-//! As fio does (`wait_for_completions`): once `iodepth` commands are in flight it waits for so many completions at a time, and
-//! submits again when few enough are left. Without these options it reaps every command as it completes.
+//! As fio does (`wait_for_completions`): once `iodepth` commands are in flight it waits for a number of completions at
+//! once, and submits again when few enough are left. Without these options it reaps every command as it completes.
 
 use wafer_fio::job::Reaping;
 

@@ -1,4 +1,4 @@
-//! Lookup of the files that a configuration names: beside it, or in data folders.
+//! Lookup of the files that a configuration names: next to it, or in data folders.
 
 use std::path::{Path, PathBuf};
 
@@ -49,8 +49,7 @@ impl Files {
         self.folder.join(file)
     }
 
-    /// Returns the path of a data file: beside the configuration, else in the first data folder that
-    /// has it.
+    /// Returns the path of a data file: next to the configuration, otherwise in the first data folder that has it.
     ///
     /// # Errors
     /// [`ConfigError::MissingData`] if it is in none.

@@ -45,7 +45,7 @@ impl Notice {
     }
 }
 
-/// The events of a controller, beside those of reservations.
+/// The events of a controller, except those of reservations.
 #[derive(Default)]
 pub(crate) struct Events {
     /// Attached Namespace Attribute Changed.

@@ -123,7 +123,7 @@ fn while_alive<A, F: Fn(&Subsystem, A)>(of: &Arc<Subsystem>, act: F) -> impl Fn(
 }
 
 impl Subsystem {
-    /// Makes a subsystem without controllers, where every host may do everything. `io_commands` are the commands that
+    /// Creates a subsystem without controllers, where every host may do everything. `io_commands` are the commands that
     /// I/O queues execute.
     pub fn new(
         drive: Arc<Drive>,
@@ -133,7 +133,7 @@ impl Subsystem {
         Self::with_access(drive, io_commands, options, Access::default())
     }
 
-    /// Makes a subsystem without controllers.
+    /// Creates a subsystem without controllers.
     pub fn with_access(
         drive: Arc<Drive>,
         io_commands: &'static [NvmOpcode],
@@ -226,7 +226,7 @@ impl Subsystem {
         self.controllers().into_iter().map(info).collect()
     }
 
-    /// Makes a controller: Connect on the admin queue.
+    /// Creates a controller: Connect on the admin queue.
     ///
     /// # Errors
     /// The status that Connect completes with.

@@ -19,7 +19,7 @@ pub(super) enum Purpose {
     Format { nsid: u32, lba_bytes: u32 },
 }
 
-/// Namespaces that are deleted or formatted one after the other.
+/// Namespaces that are deleted or formatted one after another.
 pub struct Removals {
     purpose: Purpose,
     nsids: VecDeque<u32>,

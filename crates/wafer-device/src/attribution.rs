@@ -1,5 +1,5 @@
-//! Attribution: whose writes cause relocations of whose data, by the rule of `docs/concepts/attribution.md`. Kept
-//! only for an observer that [asks for it](wafer_interface::Observer::wants_attribution).
+//! Attribution: whose writes cause relocations of whose data, by the rule of `docs/concepts/attribution.md`. Kept only
+//! for an observer that [requests it](wafer_interface::Observer::wants_attribution).
 //!
 //! The *origin* of a page is the handle through which a host last wrote it. A page is *invalidated by* the handle
 //! of the write that replaces it; a deallocated page by its origin. Valid pages of a victim are *caused by* handles

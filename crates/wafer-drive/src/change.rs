@@ -1,4 +1,4 @@
-//! Changes of a drive that are not commands of the device: the journal holds them beside the commands.
+//! Changes of a drive that are not commands of the device: the journal holds them alongside the commands.
 
 use serde::{Deserialize, Serialize};
 

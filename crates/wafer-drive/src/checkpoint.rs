@@ -26,7 +26,7 @@ const VERSION: u32 = 11;
 /// Bytes of the map that one check covers.
 const PIECE: usize = 1 << 20;
 
-/// What a drive was made with, beside its device.
+/// What a drive was created with, in addition to its device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Initial {
     lba_bytes: u32,
@@ -82,7 +82,7 @@ pub(super) const BEGUN: &str = " begun";
 
 impl Drive {
     /// Writes a checkpoint and begins the journal of its generation. Returns the SMART values in it. Data is synced
-    /// first: a checkpoint must not refer to data that a loss of power could still destroy.
+    /// first: a checkpoint must not refer to data that a power loss could still destroy.
     pub(super) fn write_checkpoint(
         &self,
         inner: &Inner,

@@ -12,7 +12,7 @@ use super::FirmwareRevision;
 
 /// Longest image, bytes.
 pub const MAX_IMAGE: u64 = 1 << 20;
-/// Pieces begin and end on multiples of so many bytes: FWUG 1.
+/// Pieces begin and end on multiples of this many bytes: FWUG 1.
 pub const FIRMWARE_GRANULARITY: u64 = 4 << 10;
 
 /// Who downloads: a controller, and its number of resets, since pieces do not outlive a reset.

@@ -1,4 +1,4 @@
-//! The end of a drive's life: media that are worn out take no more writes. Reads go on.
+//! The end of a drive's life: media that are worn out take no more writes. Reads continue.
 //!
 //! Source: NVMe Base 2.1, SMART / Health Information log page, Critical Warning bit 3 and Available Spare; NVM Command Set
 //! 1.1, Attempted Write to Read Only Range. What a host wrote before the drive counted it is counted.

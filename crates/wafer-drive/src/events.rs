@@ -114,7 +114,7 @@ impl EventLog {
         fits
     }
 
-    /// Returns whether the log is that of a device with so many handles.
+    /// Returns whether the log is that of a device with this many handles.
     pub(crate) fn is_of(&self, handles: u16) -> bool {
         self.enabled.len() == usize::from(handles)
     }

@@ -3,7 +3,7 @@
 //! A drive with files that fail goes on in memory, but promises nothing any more: Flush, force unit access and changes
 //! of namespaces are refused before anything changes, until a checkpoint works. Once the journal cannot take records,
 //! writes are refused too, and hosts read the counters of that moment: a restart must not find less than they were
-//! told. Reads go on.
+//! told. Reads continue.
 
 use std::io;
 use std::sync::atomic::Ordering;

@@ -4,7 +4,7 @@
 //! the write log of the data (`backend/write_log/`). Frames follow: length, check, payload. A
 //! frame holds a batch of commands or one change of the drive, and is written with one write, so it is in the file,
 //! and survives a kill of the process, before anybody hears of it. The frames before the last [`Journal::sync`] also
-//! survive a loss of power. The check covers the payload, its position and the generation: reading stops at the first
+//! survive a power loss. The check covers the payload, its position and the generation: reading stops at the first
 //! torn frame, and what an earlier generation left is not mistaken for a frame.
 
 use std::io;
@@ -143,7 +143,7 @@ pub(super) struct Journal {
 }
 
 impl Journal {
-    /// Makes a journal without a checkpoint, with room for `capacity` bytes of frames and `log` bytes of write log.
+    /// Creates a journal without a checkpoint, with room for `capacity` bytes of frames and `log` bytes of write log.
     pub(super) fn create(
         file: Arc<JournalFile>,
         drive: [u8; 16],
@@ -194,7 +194,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Stores the header again. The last server may have written it without being able to sync it: then a loss of power
+    /// Stores the header again. The last server may have written it without being able to sync it: then a power loss
     /// would bring an older one back.
     pub(super) fn confirm(&mut self) -> io::Result<()> {
         self.write_header(self.header).map(|_| ())
@@ -214,7 +214,7 @@ impl Journal {
         Ok(failures)
     }
 
-    /// Returns whether a batch of so many commands still fits.
+    /// Returns whether a batch of this many commands still fits.
     pub(super) fn has_room(&self, commands: usize) -> bool {
         self.fits(BATCH + commands * COMMAND)
     }
@@ -272,7 +272,7 @@ impl Journal {
         self.used
     }
 
-    /// Takes the frames after so many bytes out of the file again.
+    /// Takes the frames after this many bytes out of the file again.
     pub(super) fn retract(&mut self, used: u64) -> io::Result<()> {
         self.used = used;
         self.file.write_at(&[0; FRAME], self.header.frames() + used)
@@ -292,7 +292,7 @@ impl Journal {
         Frames { journal: self, at: 0, piece: Vec::new(), start: 0 }
     }
 
-    /// Makes all frames survive a loss of power.
+    /// Makes all frames survive a power loss.
     ///
     /// # Errors
     /// The medium fails, or failed to sync since this generation began: another one has to begin.
@@ -348,7 +348,7 @@ impl Frames<'_> {
         Ok(Some(entry))
     }
 
-    /// Returns whether the frame that ended the reading is damaged: an intact one follows it. A kill leaves none; a loss of power
+    /// Returns whether the frame that ended the reading is damaged: an intact one follows it. A kill leaves none; a power loss
     /// may keep a later frame but not this one.
     pub(super) fn is_damaged(&mut self) -> io::Result<bool> {
         let length = self.bytes(FRAME)?.map_or(0, |head| number::<4>(head, 0));

@@ -22,7 +22,7 @@
 //!   batches; captures and the journal have the same order. Data moves without the lock.
 //! - A namespace that is deleted or formatted keeps its storage until the last command on it has ended, and the
 //!   next namespace there reads zeroes.
-//! - A completed flush means that data and journal survive a loss of power.
+//! - A completed flush means that data and journal survive a power loss.
 //! - If the process is killed, every command applied before survives, and no counter that a host read goes back.
 //! - A change of namespaces, formats, FDP, events or attachments is in the journal before it is in memory. What is
 //!   refused changes nothing.
@@ -214,7 +214,7 @@ pub struct Drive {
 }
 
 impl Drive {
-    /// Makes a drive, with the namespaces of its configuration.
+    /// Creates a drive, with the namespaces of its configuration.
     ///
     /// # Errors
     /// The configuration is invalid, or the files cannot be used.
@@ -222,7 +222,7 @@ impl Drive {
         Self::with(options, Environment::default())
     }
 
-    /// Makes a drive like [`Self::new`], with another storage and clock.
+    /// Creates a drive like [`Self::new`], with another storage and clock.
     ///
     /// # Errors
     /// As [`Self::new`].
@@ -474,7 +474,7 @@ impl Drive {
         self.lock().timestamp = (milliseconds, self.environment.clock.monotonic());
     }
 
-    /// Makes every command completed before survive a loss of power.
+    /// Makes every command completed before survive a power loss.
     ///
     /// # Errors
     /// The medium fails, or the drive cannot be saved.
@@ -585,7 +585,7 @@ impl Inner {
     }
 }
 
-/// Makes a device without namespaces.
+/// Creates a device without namespaces.
 fn empty_device(config: &DeviceConfig, seed: u64) -> Result<Device<Pending>, DriveError> {
     let whole = DeviceConfig { namespaces: Vec::new(), ..config.clone() };
     let mut device = Device::with_observer(&whole, seed, Pending::default())?;

@@ -21,7 +21,7 @@ pub struct DriveOptions {
     /// Whether FDP events are enabled from the start for all handles; the specification leaves them
     /// disabled until a host enables them.
     pub events_enabled: bool,
-    /// Which of these settings a drive that is opened again must have been made with; it goes on with its own.
+    /// Which of these settings a drive that is opened again must have been made with; it continues with its own.
     pub given: Given,
 }
 

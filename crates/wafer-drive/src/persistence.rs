@@ -1,4 +1,4 @@
-//! The files of a drive, kept beside its data file, and when they are written.
+//! The files of a drive, kept next to its data file, and when they are written.
 //!
 //! `FILE.state` is a checkpoint (`checkpoint.rs`): the device, its namespaces and its counters at one moment.
 //! `FILE.journal` (`journal.rs`) holds everything that happened since. The device is deterministic, so replaying the
@@ -319,14 +319,14 @@ impl Drive {
         }
     }
 
-    /// Makes all records of the journal survive a loss of power.
+    /// Makes all records of the journal survive a power loss.
     pub(crate) fn sync_journal(&self, inner: &mut Inner) -> io::Result<()> {
         let Some(files) = &inner.persistence else { return Ok(()) };
         let synced = files.journal.sync();
         synced.inspect_err(|error| self.fail(inner, error, false))
     }
 
-    /// Makes all data survive a loss of power, under the lock.
+    /// Makes all data survive a power loss, under the lock.
     pub(crate) fn sync_data(&self, inner: &mut Inner) -> io::Result<()> {
         self.backend.flush().inspect_err(|error| self.fail(inner, error, false))
     }

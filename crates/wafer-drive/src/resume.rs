@@ -1,4 +1,4 @@
-//! From the files of an earlier server to a drive that goes on as if nothing had happened.
+//! From the files of an earlier server to a drive that continues as if nothing had happened.
 
 use std::io;
 use std::sync::PoisonError;

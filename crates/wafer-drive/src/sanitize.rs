@@ -2,7 +2,7 @@
 //!
 //! Each namespace is formatted in the size of its blocks (`removal.rs`). The operation succeeds once what the namespaces
 //! had is released and synced; it fails if that cannot be saved, and then hosts may use nothing before it is repeated
-//! or left. A drive that is opened again goes on: the state is in the journal.
+//! or left. A drive that is opened again continues: the state is in the journal.
 
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU8, AtomicU16, Ordering};
@@ -119,7 +119,7 @@ impl Drive {
         SanitizeStatus { state, cdw10, progress, clean }
     }
 
-    /// Begins to erase the data of all namespaces; [`Self::maintain`] goes on. `cdw10` is that of the command.
+    /// Begins to erase the data of all namespaces; [`Self::maintain`] continues. `cdw10` is that of the command.
     ///
     /// # Errors
     /// `SANITIZE_IN_PROGRESS`; `SANITIZE_FAILED` if an operation failed whose failure mode cannot be left and this one's

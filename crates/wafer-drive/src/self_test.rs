@@ -1,7 +1,7 @@
 //! Device Self-test, in the background.
 //!
 //! Segment 1 is whether the drive can be saved, segment 2 whether the data of namespaces can be read: of a short test the
-//! first and the last mebibyte of each, of an extended test all. An extended test goes on when the drive is opened
+//! first and the last mebibyte of each, of an extended test all. An extended test continues when the drive is opened
 //! again, from its beginning.
 
 use std::collections::VecDeque;
@@ -112,7 +112,7 @@ impl End {
 }
 
 impl Drive {
-    /// Begins a test of the drive and of namespaces, on behalf of a controller; [`Self::maintain`] goes on.
+    /// Begins a test of the drive and of namespaces, on behalf of a controller; [`Self::maintain`] continues.
     ///
     /// # Errors
     /// `SELF_TEST_IN_PROGRESS`.

@@ -64,8 +64,7 @@ pub struct Checked {
     pub notices: Vec<String>,
     /// Bytes of memory that the run takes, device and workload.
     pub memory_bytes: u64,
-    /// Bytes that the workload writes, if it ends by itself; none where its own clock or the volume
-    /// ends it.
+    /// Bytes that the workload writes, if it ends on its own; none where its own clock or the volume ends it.
     pub total_bytes: Option<u64>,
 }
 
@@ -133,7 +132,7 @@ impl Options {
     }
 }
 
-/// Most multiples of the logical capacity that a run may write: years on a real drive.
+/// Maximum multiples of the logical capacity that a run may write: years on a real drive.
 const MOST_VOLUMES: f64 = 1e6;
 
 /// Refuses a volume that no run reaches.
@@ -219,7 +218,7 @@ impl Experiment {
         })
     }
 
-    /// Makes the experiment of options alone.
+    /// Creates an experiment from options alone.
     pub fn from_options(options: &Options) -> Result<Self, LabError> {
         let missing = |name| LabError::argument(name, "missing; it has no default");
         let device = options.device.as_deref().ok_or_else(|| missing("device"))?;
@@ -229,7 +228,7 @@ impl Experiment {
         Ok(Self::of(device, workload, options))
     }
 
-    /// Makes an experiment of a device and a workload; options that name either are not used.
+    /// Creates an experiment from a device and a workload; options that name either are ignored.
     pub fn of(device: ResolvedDevice, workload: Workload, options: &Options) -> Self {
         Experiment {
             name: format!(

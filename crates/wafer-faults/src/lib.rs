@@ -5,7 +5,7 @@
 //! [`ManualClock`] is a clock that only moves when it is told to.
 //!
 //! # Invariants
-//! - What [`sync`](wafer_storage::StorageFile::sync) reported as done survives a loss of power.
+//! - What [`sync`](wafer_storage::StorageFile::sync) reported as done survives a power loss.
 //! - After a failed sync, what was not synced yet never becomes durable until it is written again: operating
 //!   systems mark such pages as clean.
 //!

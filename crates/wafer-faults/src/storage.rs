@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use wafer_storage::{Storage, StorageFile};
 
-/// Unit that a loss of power keeps or loses, bytes.
+/// Unit that a power loss keeps or loses, bytes.
 const SECTOR: usize = 512;
 
 /// An operation that a drive is about to do on its files.
@@ -26,13 +26,13 @@ pub enum Operation<'a> {
     Remove,
     /// Setting the length.
     SetLen(u64),
-    /// Reading so many bytes from an offset.
+    /// Reading this many bytes from an offset.
     Read(u64, usize),
     /// Writing data at an offset.
     Write(u64, &'a [u8]),
-    /// Allocating so many bytes from an offset.
+    /// Allocating this many bytes from an offset.
     Allocate(u64, u64),
-    /// Deallocating so many bytes from an offset.
+    /// Deallocating this many bytes from an offset.
     PunchHole(u64, u64),
     /// Reading the mark of a file.
     Mark,
@@ -47,7 +47,7 @@ pub enum Verdict {
     Done,
     /// It fails without effect. A sync that fails loses what was not durable yet, see the crate's invariants.
     Fails(io::Error),
-    /// The process dies in it: a write stores only so many bytes, and nothing else has an effect. What was written
+    /// The process dies in it: a write stores only this many bytes, and nothing else has an effect. What was written
     /// before stays as it is, so that the next process can still sync it.
     Torn(usize, io::Error),
 }
@@ -117,7 +117,7 @@ impl Faults {
     }
 }
 
-/// A file: what programs see, and what a loss of power would leave.
+/// A file: what programs see, and what a power loss would leave.
 #[derive(Default)]
 struct Contents {
     bytes: Mutex<Bytes>,
@@ -179,7 +179,7 @@ impl FaultyStorage {
         self.0.faults.sync.store(fail, Ordering::Relaxed);
     }
 
-    /// Fills the medium once so many more bytes are written.
+    /// Fills the medium once this many more bytes are written.
     pub fn limit_space(&self, bytes: u64) {
         self.0.faults.space.store(bytes, Ordering::Relaxed);
     }

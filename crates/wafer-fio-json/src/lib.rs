@@ -95,7 +95,7 @@ fn latency_target(
 }
 
 /// Returns how a job ended that `steadystate` watched, of clones that were watched each for itself the sum of what they did.
-/// The values of the single intervals are left out: a run does not record them.
+/// The values of the single intervals are omitted: a run does not record them.
 fn steady_state(spec: &JobRecord, figures: &[FigureRecord]) -> Option<Value> {
     let criterion = spec.steady_state.as_deref()?;
     let of = |name: &str| -> Vec<f64> {
@@ -239,7 +239,7 @@ fn latency(requests: Option<&Requests>) -> Value {
     value
 }
 
-/// Returns the latency that so many percent of the requests do not exceed, microseconds.
+/// Returns the latency that this many percent of the requests do not exceed, microseconds.
 fn at(requests: &Requests, percent: f64) -> f64 {
     let wanted = (percent / 100.0 * requests.count as f64).ceil() as u64;
     let mut seen = 0;

@@ -78,7 +78,7 @@ fn joined(one: &Directions, other: &Directions) -> Directions {
     }
 }
 
-/// Returns requests that came in so many seconds.
+/// Returns requests that came in this many seconds.
 fn at_rate(requests: Requests, seconds: f64) -> Requests {
     let rate = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
     let (iops, bytes_per_second) = (rate(requests.count), rate(requests.bytes));

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 /// Why a job file cannot be used. Every message is one line and names the job, option, file and line.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkloadError {
-    /// A job asks for something that cannot be generated.
+    /// A job requests something that cannot be generated.
     #[error("{file}:{line}: job `{job}`: {message}", file = .file.display())]
     Job {
         /// The job file.

@@ -1,7 +1,7 @@
 //! `flow`: jobs whose numbers of commands stay in proportion to their weights.
 //!
 //! As in fio, a job of a group (`flow_id`) stands still while its part of the group's commands exceeds its part of the
-//! weights. The parts add up to less than the whole, so at least one job of a group may always go on.
+//! weights. The parts add up to less than the whole, so at least one job of a group may always continue.
 
 use std::collections::BTreeMap;
 
@@ -61,7 +61,7 @@ impl Flows {
         })
     }
 
-    /// Returns when the last command of the job's group went, or a job left it: one that was held goes on then.
+    /// Returns when the last command of the job's group went, or a job left it: one that was held continues then.
     #[inline]
     pub fn time(&self, job: usize) -> u64 {
         self.group(job).map_or(0, |(group, ..)| group.time)

@@ -82,18 +82,17 @@ pub struct JobSpec {
     /// Seed of the job's own random numbers when the file fixes one (`randseed`); `None`: the run's
     /// seed decides.
     pub seed: Option<u64>,
-    /// `randrepeat` (default true; `randrepeat=0` and `randseed` turn it off): every further pass
-    /// over the region that `loops` or an `io_size` above `size` ask for starts the random numbers
-    /// over, so it visits the blocks in *the same order*. A `time_based` job goes on with its random
-    /// numbers instead.
+    /// `randrepeat` (default true; `randrepeat=0` and `randseed` turn it off): every further pass over the region that
+    /// `loops` or an `io_size` above `size` ask for starts the random numbers over, so it visits the blocks in *the
+    /// same order*. A `time_based` job continues with its random numbers instead.
     pub random_repeat: bool,
 
     /// Commands in flight (`iodepth`), at least 1.
     pub iodepth: u32,
-    /// `io_submit_mode`. Only a run with a clock heeds it.
+    /// `io_submit_mode`. Ignored without a clock.
     pub submission: Submission,
-    /// `iodepth_low` and `iodepth_batch_complete_min`; none: the host reaps every command as it completes. Only a run with a
-    /// clock heeds it.
+    /// `iodepth_low` and `iodepth_batch_complete_min`; none: the host reaps every command as it completes. Ignored
+    /// without a clock.
     pub reaping: Option<Reaping>,
     /// `rate` per direction, bytes per model second.
     pub rate: [Option<u64>; DIRECTIONS],
@@ -146,7 +145,7 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// Returns whether a job ends beside another one that has ended.
+    /// Returns whether a job ends with another one that has ended.
     pub fn ends(self, ended: &JobSpec, beside: &JobSpec) -> bool {
         self != Exit::Group || ended.group == beside.group
     }
@@ -276,9 +275,9 @@ pub enum Submission {
 /// When the host reaps completions, once it has `iodepth` commands in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reaping {
-    /// `iodepth_low`: it submits again when so many are left.
+    /// `iodepth_low`: it submits again when this many are left.
     pub low: u32,
-    /// `iodepth_batch_complete_min`: it waits for so many at a time.
+    /// `iodepth_batch_complete_min`: it waits for this many at once.
     pub least: u32,
 }
 
@@ -329,7 +328,7 @@ pub enum Distribution {
     Zipf {
         /// Exponent, > 0, not 1.
         theta: f64,
-        /// Where the most frequent block lies, 0-1; none: by fio's hash.
+        /// Position of the most frequent block, 0-1; none: by fio's hash.
         center: Option<f64>,
     },
     /// `pareto:h[:center]`.

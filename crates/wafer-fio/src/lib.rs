@@ -1,9 +1,9 @@
 //! fio job files as streams of commands.
 //!
 //! # What it is
-//! A [`JobSpec`] is one job of a fio file with every option resolved, a [`JobStream`] its commands,
-//! and a [`Mixer`] all jobs of a workload as one [`CommandStream`](wafer_interface::CommandStream): phases one after the other, the
-//! jobs of a phase together, by a closed loop or by given shares of the bytes.
+//! A [`JobSpec`] is one job of a fio file with every option resolved, a [`JobStream`] its commands, and a [`Mixer`] all
+//! jobs of a workload as one [`CommandStream`](wafer_interface::CommandStream): phases one after another, the jobs of a
+//! phase together, by a closed loop or by given shares of the bytes.
 //!
 //! # Architecture
 //! - [`mod@file`] reads job files: text to sections, options, values, regions, phases, jobs.

@@ -31,7 +31,7 @@ impl Limit {
         rate.or_else(|| some(spec.rate_iops[direction]).map(by_commands))
     }
 
-    /// Returns the seconds for a command of so many bytes.
+    /// Returns the seconds for a command of a number of bytes.
     fn seconds(self, bytes: f64) -> f64 {
         match self {
             Limit::Bytes(rate) => bytes / rate as f64,

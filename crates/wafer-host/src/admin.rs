@@ -5,12 +5,12 @@ use wafer_nvme::*;
 
 use crate::options::HostOptions;
 
-/// Makes submission queue entries of the admin queue, and those that connect a queue.
+/// Creates submission queue entries of the admin queue, and those that connect a queue.
 #[derive(Clone, Copy, Debug)]
 pub struct Admin;
 
 impl Admin {
-    /// Makes a Connect and its data.
+    /// Creates a Connect and its data.
     pub fn connect(options: &HostOptions, qid: u16, cntlid: u16, entries: u16) -> (Sqe, Vec<u8>) {
         let command = ConnectCommand {
             opcode: AdminOpcode::FABRICS.0,
@@ -31,12 +31,12 @@ impl Admin {
         (Sqe::read_from_bytes(command.as_bytes()).expect("64 bytes"), data.as_bytes().to_vec())
     }
 
-    /// Makes a Property Set.
+    /// Creates a Property Set.
     pub fn property_set(property: Property, value: u64) -> Sqe {
         Self::property(FabricsType::PROPERTY_SET, property, value)
     }
 
-    /// Makes a Property Get.
+    /// Creates a Property Get.
     pub fn property_get(property: Property) -> Sqe {
         Self::property(FabricsType::PROPERTY_GET, property, 0)
     }
@@ -53,7 +53,7 @@ impl Admin {
         Sqe::read_from_bytes(command.as_bytes()).expect("64 bytes")
     }
 
-    /// Makes an Authentication Send or Receive of so many bytes.
+    /// Creates an Authentication Send or Receive of this many bytes.
     pub fn authentication(fctype: FabricsType, length: usize) -> Sqe {
         let command = auth::AuthCommand {
             opcode: AdminOpcode::FABRICS.0,
@@ -67,7 +67,7 @@ impl Admin {
         Sqe::read_from_bytes(command.as_bytes()).expect("64 bytes")
     }
 
-    /// Makes an Identify, which returns 4,096 bytes.
+    /// Creates an Identify, which returns 4,096 bytes.
     pub fn identify(cns: Cns, nsid: u32) -> Sqe {
         Sqe {
             opcode: AdminOpcode::IDENTIFY.0,
@@ -77,7 +77,7 @@ impl Admin {
         }
     }
 
-    /// Makes a Get Log Page of `bytes` bytes. `lsp` and `lsi` are the parameters that the page defines.
+    /// Creates a Get Log Page of `bytes` bytes. `lsp` and `lsi` are the parameters that the page defines.
     pub fn log(lid: Lid, lsp: u8, lsi: u16, bytes: u32) -> Sqe {
         let dwords_z = bytes / 4 - 1;
         let cdw10 = GetLogCdw10::new().with_lid(lid.0).with_lsp(lsp).with_numdl_z(dwords_z as u16);

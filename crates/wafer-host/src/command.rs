@@ -2,7 +2,7 @@
 
 use wafer_nvme::*;
 
-/// Makes submission queue entries for a namespace.
+/// Creates submission queue entries for a namespace.
 #[derive(Clone, Copy, Debug)]
 pub struct Io {
     /// NSID.
@@ -23,27 +23,27 @@ impl Io {
         }
     }
 
-    /// Makes a Read.
+    /// Creates a Read.
     pub fn read(self, lba: u64, blocks: u32) -> Sqe {
         self.range(NvmOpcode::READ, lba, blocks)
     }
 
-    /// Makes a Write, with a placement identifier or none.
+    /// Creates a Write, with a placement identifier or none.
     pub fn write(self, lba: u64, blocks: u32, pid: Option<u16>) -> Sqe {
         place(self.range(NvmOpcode::WRITE, lba, blocks), pid)
     }
 
-    /// Makes a Compare.
+    /// Creates a Compare.
     pub fn compare(self, lba: u64, blocks: u32) -> Sqe {
         self.range(NvmOpcode::COMPARE, lba, blocks)
     }
 
-    /// Makes a Verify.
+    /// Creates a Verify.
     pub fn verify(self, lba: u64, blocks: u32) -> Sqe {
         self.range(NvmOpcode::VERIFY, lba, blocks)
     }
 
-    /// Makes a Write Zeroes.
+    /// Creates a Write Zeroes.
     pub fn write_zeroes(self, lba: u64, blocks: u32, deallocate: bool) -> Sqe {
         let mut sqe = self.range(NvmOpcode::WRITE_ZEROES, lba, blocks);
         let cdw12 = RwCdw12::from(sqe.cdw12.get()).with_deac(deallocate);
@@ -51,12 +51,12 @@ impl Io {
         sqe
     }
 
-    /// Makes a Flush.
+    /// Creates a Flush.
     pub fn flush(self) -> Sqe {
         self.command(NvmOpcode::FLUSH)
     }
 
-    /// Makes a Dataset Management that deallocates; its data is [`DsmRange`]s.
+    /// Creates a Dataset Management that deallocates; its data is [`DsmRange`]s.
     pub fn deallocate(self, ranges: usize) -> Sqe {
         Sqe {
             cdw10: DsmCdw10::new().with_nr_z((ranges - 1) as u8).into_bits().into(),
@@ -65,7 +65,7 @@ impl Io {
         }
     }
 
-    /// Makes a Copy to `lba`; its data is [`CopyRange`]s.
+    /// Creates a Copy to `lba`; its data is [`CopyRange`]s.
     pub fn copy(self, lba: u64, ranges: usize, pid: Option<u16>) -> Sqe {
         let sqe = Sqe {
             cdw12: CopyCdw12::new().with_nr_z((ranges - 1) as u8).into_bits().into(),
@@ -74,7 +74,7 @@ impl Io {
         place(sqe, pid)
     }
 
-    /// Makes an I/O Management Receive: Reclaim Unit Handle Status of so many bytes.
+    /// Creates an I/O Management Receive: Reclaim Unit Handle Status of this many bytes.
     pub fn handle_status(self, bytes: u32) -> Sqe {
         Sqe {
             cdw10: IoManagementCdw10::new().with_mo(1).into_bits().into(),
@@ -83,7 +83,7 @@ impl Io {
         }
     }
 
-    /// Makes an I/O Management Send: Reclaim Unit Handle Update; its data is placement identifiers.
+    /// Creates an I/O Management Send: Reclaim Unit Handle Update; its data is placement identifiers.
     pub fn handle_update(self, count: usize) -> Sqe {
         let cdw10 = IoManagementCdw10::new().with_mo(1).with_mos((count - 1) as u16);
         Sqe { cdw10: cdw10.into_bits().into(), ..self.command(NvmOpcode::IO_MANAGEMENT_SEND) }

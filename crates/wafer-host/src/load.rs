@@ -38,7 +38,7 @@ pub struct Load {
     pub connections: u16,
     /// How long.
     pub time: Duration,
-    /// Stop after so many commands on each connection.
+    /// Stop after this many commands on each connection.
     pub commands: Option<u64>,
     /// Number of blocks to use, from the first; 0 uses all.
     pub span: u64,

@@ -103,7 +103,7 @@ pub struct Protocol {
 }
 
 impl Protocol {
-    /// Makes the state of a new connection.
+    /// Creates the state of a new connection.
     pub fn new(options: QueueOptions) -> Self {
         let request = IcReq {
             header: PduHeader {

@@ -18,8 +18,8 @@ pub enum Op {
     Read = 2,
     /// Flush of the volatile write cache, without address: changes and counts nothing.
     Flush = 3,
-    /// Reclaim unit update (I/O Management Send), without address: the handle behind the placement
-    /// identifier moves to an empty reclaim unit.
+    /// Reclaim unit update (I/O Management Send), without address: the handle of the placement identifier moves to an
+    /// empty reclaim unit.
     Update = 4,
 }
 

@@ -1,9 +1,9 @@
 //! The interface of a drive: what it is told, and what it reports.
 //!
 //! # What it is
-//! [`Command`]s and the [`CommandStream`]s that generate them, the identifiers and units they use, and what
-//! a device reports in return: [`Counters`], [`FdpEvent`]s, and the hooks of an [`Observer`]. Traffic (fio
-//! jobs, traces, applications) needs nothing else of a device, and a device nothing else of traffic.
+//! [`Command`]s and the [`CommandStream`]s that generate them, the identifiers and units they use, and what a device
+//! reports in return: [`Counters`], [`FdpEvent`]s, and the hooks of an [`Observer`]. Traffic (fio jobs, traces,
+//! applications) needs to know nothing else about a device, and a device nothing else about traffic.
 //!
 //! # Invariants
 //! A [`Command`] is 16 bytes. A [`CommandStream`] is deterministic, however its commands are batched.

@@ -74,7 +74,7 @@ pub enum MediaWork {
     Read {
         /// The reclaim unit that holds them.
         ru: RuId,
-        /// The first logical page, numbered over all namespaces; 0 for relocation, whose pages are no run.
+        /// The first logical page, numbered over all namespaces; 0 for relocation, whose pages are not a run.
         first: u64,
         /// How many.
         pages: u32,
@@ -92,7 +92,7 @@ pub enum MediaWork {
         /// Why.
         cause: Cause,
     },
-    /// Parity of a reclaim unit is programmed, beside its pages.
+    /// Parity of a reclaim unit is programmed, in addition to its pages.
     Parity {
         /// The reclaim unit.
         ru: RuId,
@@ -104,7 +104,7 @@ pub enum MediaWork {
         /// The reclaim unit.
         ru: RuId,
     },
-    /// Translation pages of a map that is not all in memory are read and programmed, beside the reclaim units
+    /// Translation pages of a map that is not entirely in memory are read and programmed, outside the reclaim units
     /// ([`FirmwareConfig::mapping_cache`](crate::FirmwareConfig::mapping_cache)).
     Map {
         /// Pages read.

@@ -47,7 +47,7 @@ pub struct StreamDescription {
     /// they are indices into the placement identifiers of the namespace. With one reclaim group both
     /// are the same.
     pub identifiers: bool,
-    /// Number of commands that the host keeps in flight: the weight of the stream beside others.
+    /// Number of commands that the host keeps in flight: the weight of the stream relative to others.
     pub queue_depth: u32,
     /// Whether the stream has a load.
     pub loads: bool,
@@ -62,7 +62,7 @@ pub struct StreamDescription {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum StreamState {
-    /// The batch has as many commands as were asked for.
+    /// The batch has as many commands as requested.
     Ready,
     /// The next command depends on a completion. Only a stream whose description says so waits.
     Waiting,

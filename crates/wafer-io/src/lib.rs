@@ -62,7 +62,7 @@ pub fn reserve(out: &mut Vec<u8>, length: usize) {
 pub enum Progress {
     /// It is done.
     Done,
-    /// The turn of the queue is over; [`IoQueue::resume`] goes on.
+    /// The turn of the queue is over; [`IoQueue::resume`] continues.
     More,
 }
 
@@ -167,12 +167,12 @@ pub struct IoQueue {
 }
 
 impl IoQueue {
-    /// Makes a queue of a controller, with a pool for itself.
+    /// Creates a queue of a controller, with a pool for itself.
     pub fn new(controller: Arc<Controller>) -> Self {
         Self::with_pool(controller, Arc::default())
     }
 
-    /// Makes a queue of a controller that shares a pool with others.
+    /// Creates a queue of a controller that shares a pool with others.
     pub fn with_pool(controller: Arc<Controller>, pool: Arc<Pool>) -> Self {
         let drive = Arc::clone(&controller.subsystem.drive);
         IoQueue {
@@ -310,7 +310,7 @@ impl IoQueue {
         self.granted = Some(share);
     }
 
-    /// Takes memory of the pool. If there is none now, the turn is over, and the command goes on when it is granted.
+    /// Takes memory of the pool. If there is none now, the turn is over, and the command continues when it is granted.
     fn take_memory(&mut self, wanted: Wanted) -> Option<Share> {
         let share = self.granted.take().or_else(|| self.pool.try_take(wanted));
         if share.is_none() {

@@ -5,7 +5,7 @@
 //! - Half is for data that hosts are asked for. A command holds its share until it is executed.
 //! - A quarter is for copies that need all their data at once. The next command of the queue waits meanwhile.
 //! - A quarter is for turns: output, and buffers of commands that compare. A turn waits for nothing but the host that
-//!   takes the output, for a limited time. So turns go on, copies end, and commands with data are executed.
+//!   takes the output, for a limited time. So turns continue, copies end, and commands with data are executed.
 //!
 //! Beside it are a few buffers that were used last, for the next commands.
 //!
@@ -82,7 +82,7 @@ impl Pool {
     /// Bytes of the smallest pool: the longest copy has room in it, and a turn.
     pub const SMALLEST: u64 = 32 << 20;
 
-    /// Makes a pool of `bytes` bytes, at least [`Self::SMALLEST`].
+    /// Creates a pool of `bytes` bytes, at least [`Self::SMALLEST`].
     pub fn new(bytes: u64) -> Self {
         let units = |bytes: u64| (bytes / UNIT).min(Semaphore::MAX_PERMITS as u64) as usize;
         let quarter = units(bytes.max(Pool::SMALLEST) / 4);

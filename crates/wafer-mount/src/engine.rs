@@ -22,7 +22,7 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Makes an engine of the namespaces that a drive has now. Counting starts here.
+    /// Creates an engine of the namespaces that a drive has now. Counting starts here.
     pub fn new(drive: Drive, name: String, provenance: Provenance) -> Self {
         let namespaces = drive.namespaces().into_iter().flatten().collect();
         let before = drive.snapshot();
@@ -114,7 +114,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Makes everything written before survive a loss of power, as far as the backend can.
+    /// Makes everything written before survive a power loss, as far as the backend can.
     ///
     /// # Errors
     /// The medium fails.

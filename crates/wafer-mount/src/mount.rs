@@ -59,7 +59,7 @@ pub struct Mounted {
     engine: Arc<Engine>,
     /// Absolute path of the mount point.
     folder: PathBuf,
-    /// The mount there; none if the system does not tell.
+    /// The mount there; none if the system does not report it.
     place: Option<Place>,
     detached: AtomicBool,
     session: Option<BackgroundSession>,

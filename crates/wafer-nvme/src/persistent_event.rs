@@ -138,7 +138,7 @@ impl PersistentEventHead {
     /// Type of the port: none.
     const NO_PORT: u8 = 3;
 
-    /// Returns the head of an event with so many bytes of data; without a controller it has no port.
+    /// Returns the head of an event with this many bytes of data; without a controller it has no port.
     pub fn new(kind: PersistentEventType, cntlid: Option<u16>, timestamp: u64, data: u16) -> Self {
         PersistentEventHead {
             event_type: kind.0,

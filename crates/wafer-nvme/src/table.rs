@@ -84,7 +84,7 @@ pub enum DataLength {
     Handler,
     /// Logical blocks, as many as NLB says.
     Blocks,
-    /// Entries of so many bytes, counted by a field.
+    /// Entries of this many bytes, counted by a field.
     Entries {
         /// Bytes of an entry.
         bytes: u64,

@@ -14,7 +14,7 @@ type Unit = Vec<u64>;
 pub(crate) struct Map {
     /// Entries of a translation page; 0: the whole map is in memory.
     entries: u64,
-    /// Most translation pages in memory.
+    /// Maximum translation pages in memory.
     most: usize,
     /// Translation pages in memory, the one used last at the end, and whether an entry changed.
     memory: Vec<(u64, bool)>,

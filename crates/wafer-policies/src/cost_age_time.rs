@@ -12,7 +12,7 @@ pub(super) const INFO: PolicyInfo = PolicyInfo::by_isolation(
     |_| Ok(Box::new(|rus: &mut RuView<'_>| rus.least_by(cost_age_time))),
 );
 
-/// One erase more tells fresh reclaim units apart by cost and age.
+/// One is added to the erases so that fresh reclaim units are distinguished by cost and age.
 fn cost_age_time(rus: &RuView<'_>, ru: RuId, valid: f64) -> f64 {
     let cost = valid / (f64::from(rus.pages_per_ru) - valid);
     cost * f64::from(rus.erases(ru) + 1) / (rus.age(ru) + 1) as f64

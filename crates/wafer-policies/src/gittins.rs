@@ -1,4 +1,4 @@
-//! Gittins: wafer's policy. The least relocations saved by waiting, per dead space held meanwhile, with the later
+//! Gittins: wafer's policy. The least relocations saved by waiting, per dead space held in the meantime, with the later
 //! relocations of the same pages counted. `docs/concepts/gittins.md` derives the index:
 //!
 //! ```text
@@ -15,9 +15,9 @@
 //! mean of recent victims, with [`LIMIT_LEAST`] more, in pages moved per page reclaimed. Optimal shares of spare
 //! space need a factor of about 3 (closed form T8: cold classes of 80/20 and JESD219).
 //!
-//! Relocated data goes by handle and generation unless `gc.destination` says otherwise: what survives long lives
-//! long. Where there is space it asks for separation by inherited death times (`death_time.rs`). State: see
-//! `survival/`, and 24 bytes a class.
+//! Relocated data goes by handle and generation unless `gc.destination` says otherwise: what survives long lives long.
+//! Where there is space, it requests separation by inherited death times (`death_time.rs`). State: see `survival/`, and
+//! 24 bytes a class.
 
 use serde::{Deserialize, Serialize};
 

@@ -19,8 +19,8 @@ pub trait VictimPolicy: Send {
     /// Returns the next victim among [`RuView::candidates`].
     fn select(&mut self, rus: &mut RuView<'_>) -> Option<RuId>;
 
-    /// Returns the open reclaim unit that takes what is still valid in `victim`: one of the
-    /// [`RuView::classes`], from 0; or `None` for what `gc.destination` says. Asked once for each collection, also where the device chose the victim.
+    /// Returns the open reclaim unit that takes what is still valid in `victim`: one of the [`RuView::classes`], from
+    /// 0; or `None` for what `gc.destination` says. Called once per collection, even if the device chose the victim.
     fn destination(&mut self, _victim: RuId, _rus: &mut RuView<'_>) -> Option<u8> {
         None
     }
@@ -31,8 +31,8 @@ pub trait VictimPolicy: Send {
         None
     }
 
-    /// Continues from what [`Self::save`] returned. `rus` shows all reclaim units of the restored device:
-    /// a policy must refuse what does not fit them, for it comes from a file.
+    /// Continues from what [`Self::save`] returned. `rus` shows all reclaim units of the restored device: a policy must
+    /// refuse what does not fit them, because it comes from a file.
     ///
     /// # Errors
     /// What is wrong, in a few words.
@@ -95,7 +95,7 @@ pub struct PolicyInfo {
     /// How data of a handle is separated if the configuration names neither a rule nor a destination and
     /// enough reclaim units are spare.
     pub separation: Option<Separation>,
-    /// Makes the policy from the configuration.
+    /// Creates the policy from the configuration.
     pub make: fn(&GcConfig) -> Result<Box<dyn VictimPolicy>, InvalidKey>,
 }
 

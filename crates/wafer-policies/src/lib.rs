@@ -11,7 +11,7 @@
 //! saved and restored with the device.
 //!
 //! # Error model
-//! [`make`] names the key of a parameter that is out of range. A policy that chooses what is no candidate is a fault of the
+//! [`make`] names the key of a parameter that is out of range. Choosing what is not a candidate is a fault of the
 //! policy; the device asserts it.
 //!
 //! # What it does not implement
@@ -74,8 +74,7 @@ pub fn find(name: &str) -> Option<&'static PolicyInfo> {
     POLICIES.iter().find(|policy| policy.name == name)
 }
 
-/// Checks the parameters of every policy: one of a policy that is not in use is no place for nonsense
-/// either.
+/// Checks the parameters of every policy: those of a policy that is not in use must make sense too.
 ///
 /// # Errors
 /// The key that is out of range.

@@ -6,10 +6,10 @@
 //! are, follows from how long pages stay valid (the paper's update interval distribution): the chain that relocates least by
 //! the model is searched again every [`EPOCH`]. A group whose victims do not hold what the model said is joined to the last.
 //!
-//! The paper knows one stream; here each handle has its chain, and the last groups of all share what space is left. It samples
-//! the intervals of one page in a hundred; here valid counts tell them, as for `gittins`. Needs `gc.separation = "midas"` for
-//! short-lived data and all groups, which it asks for where reclaim units are spare; with other separations and destinations it has
-//! those groups that they keep apart.
+//! The paper has one stream; here each handle has its chain, and the last groups of all share the remaining space. It
+//! samples the intervals of one page in a hundred; here they are derived from valid counts, as for `gittins`. Needs
+//! `gc.separation = "midas"` for short-lived data and all groups, which it requests where reclaim units are spare; with
+//! other separations and destinations it has those groups that they keep apart.
 //!
 //! State: 40 bytes for each reclaim unit, and 30 KiB for each handle in use. Work per collection: a walk over the reclaim units; in
 //! each epoch some thousand evaluations of the model for each handle in use.
@@ -60,7 +60,7 @@ const LAST: u8 = GROUPS as u8 - 1;
 /// What was seen of one reclaim unit.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Track {
-    /// Position in the order of closing, plus one: tells present contents from former ones.
+    /// Position in the order of closing, plus one: distinguishes present contents from former ones.
     order: u64,
     /// Host pages written to the device at the last look, and, on average, when its pages were written.
     at: u64,
@@ -131,7 +131,7 @@ impl Chain {
         }
     }
 
-    /// Returns the group to which a victim's pages move, if the drive keeps so many apart.
+    /// Returns the group to which a victim's pages move, if the drive separates that many.
     fn next(&self, group: usize) -> usize {
         let last = (HEADS..GROUPS).find(|at| self.groups[*at].size.is_none()).unwrap_or(GROUPS - 1);
         match self.groups[group].size {
@@ -263,7 +263,7 @@ impl Midas {
         (pages, all_valid)
     }
 
-    /// Sizes the groups again if it is time; closed reclaim units have so many pages, of which so many are valid.
+    /// Sizes the groups again if it is time; closed reclaim units have this many pages, of which so many are valid.
     fn size(&mut self, rus: &RuView<'_>, pages: f64, valid: f64) {
         let device = pages_of(rus);
         let time = (rus.now - self.sized) as f64 / device;

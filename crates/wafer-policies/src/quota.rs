@@ -1,5 +1,4 @@
-//! Quotas: the spare space is shared among handles, and greedy chooses within the handle that has most above its
-//! share.
+//! Quotas: the spare space is shared among handles, and greedy chooses within the handle that most exceeds its share.
 //!
 //! Greedy over all handles equalises the valid share of their victims, so that spare space follows size and not
 //! need (closed form T9; WARP, FAST '26, calls the effect "noisy RUH"). A share in proportion to sqrt(writes x
@@ -70,7 +69,7 @@ impl Stream {
 }
 
 struct Quota {
-    /// How much a stream has above its share, relative to it, with so many pages to a reclaim unit; the
+    /// How much a stream has above its share, relative to it, with this many pages to a reclaim unit; the
     /// largest gives the victim. Where nothing was written or nothing is valid, any space is too much.
     excess: fn(&Stream, f64) -> f64,
     streams: Vec<Stream>,

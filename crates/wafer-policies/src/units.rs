@@ -39,8 +39,8 @@ pub struct ReclaimUnit {
     pub erases: u32,
     /// Whose data it is.
     pub owner: Owner,
-    /// Relocated data of several handles: pages moved here by the handle that wrote them first, as
-    /// far as shares tell. Empty for the data of one handle.
+    /// Relocated data of several handles: pages moved here by the handle that wrote them first, as far as shares show.
+    /// Empty for the data of one handle.
     pub origins: Vec<f64>,
     /// Class of what the host wrote, where the drive separates; else 0.
     pub class: u8,
@@ -79,7 +79,7 @@ pub enum State {
     Open,
     /// A candidate for collection.
     Closed,
-    /// Worn out: used no more.
+    /// Worn out: no longer used.
     Retired,
 }
 
@@ -111,7 +111,7 @@ pub struct ReclaimUnits {
 /// What was seen of a reclaim unit at the last look.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Seen {
-    /// Position in the order of closing, plus one: tells its present contents from former ones.
+    /// Position in the order of closing, plus one: distinguishes its present contents from former ones.
     pub order: u64,
     /// Valid pages then.
     pub valid: u32,
@@ -165,7 +165,7 @@ impl ReclaimUnits {
         }
     }
 
-    /// Makes an open reclaim unit a candidate for collection.
+    /// Creates an open reclaim unit a candidate for collection.
     pub fn close(&mut self, ru: RuIndex, now: u64) {
         let unit = &mut self.units[ru as usize];
         assert_eq!(unit.state, State::Open);
@@ -220,7 +220,7 @@ pub struct MinIndex {
 }
 
 impl MinIndex {
-    /// Creates the index of so many entries.
+    /// Creates the index with a number of entries.
     pub fn new(entries: usize) -> Self {
         let blocks = (entries >> BLOCK_SHIFT) + 1;
         MinIndex { changed: vec![1; blocks], smallest: vec![0; blocks] }

@@ -36,7 +36,7 @@ impl Zoned {
         Self::new(zones.iter().map(|z| z.0), ranges, blocks)
     }
 
-    /// Makes zones of so many bytes each, of `blocks` blocks of `block` bytes.
+    /// Makes zones of this many bytes each, of `blocks` blocks of `block` bytes.
     ///
     /// # Errors
     /// Why shares and zones do not fit.

@@ -1,7 +1,7 @@
 //! `wafer.capture/1`: the commands of hosts to a drive, as recorded by `wafer serve --record`.
 //!
 //! The layout is in `docs/reference/capture-format.md`: a header (magic, version, JSON about the device), then zstd
-//! frames whose contents, one after the other, are records of 24 bytes. Each frame ends on a record, so a truncated
+//! frames whose contents, one after another, are records of 24 bytes. Each frame ends on a record, so a truncated
 //! file (the recorder was killed) is valid up to its last whole frame.
 
 mod reader;

@@ -19,7 +19,7 @@
 //! file panics.
 //!
 //! # What it does not implement
-//! - Files where there are none: in a browser (`wasm32`) captures and outputs are left out.
+//! - Files where there are none: a browser (`wasm32`) has no captures and outputs.
 //! - Running anything: `wafer-lab` does, and fills the types of this crate.
 
 mod arrangements;

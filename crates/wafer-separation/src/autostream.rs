@@ -17,7 +17,7 @@ use crate::separator::{Separator, Sizes, Victim};
 
 /// Streams, from the coldest. The hottest has counts of 32 and more.
 const STREAMS: u8 = 6;
-/// A device has at least so many chunks, each at most so many pages: 1 MiB of 4 KiB.
+/// A device has at least this many chunks, each at most this many pages: 1 MiB of 4 KiB.
 const LEAST_CHUNKS: u64 = 1024;
 const MOST_PAGES: u64 = 256;
 /// Writes of a period, for each chunk.

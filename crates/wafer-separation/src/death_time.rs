@@ -20,11 +20,11 @@ use serde::{Deserialize, Serialize};
 use crate::content::Content;
 use crate::separator::{Separator, Sizes, Victim};
 
-/// Open reclaim units of a split handle, beside that of data with unknown death time.
+/// Open reclaim units of a split handle, in addition to that of data with unknown death time.
 pub const CLASSES: u8 = 12;
 /// Weight of a sample; its inverse is how many it takes before the mean is believed.
 const WEIGHT: f64 = 1.0 / 256.0;
-/// Most variance of lives of a regular handle, in squared means: a standard deviation of a tenth.
+/// Maximum variance of lives of a regular handle, in squared means: a standard deviation of a tenth.
 const MOST_VARIANCE: f64 = 0.01;
 /// Least share of inherited pages of a handle that is split.
 const LEAST_INHERITED: f64 = 0.25;

@@ -2,8 +2,8 @@
 //! pages, which sets the bounds (after Kremer and Brinkmann, "FADaC: a self-adapting data classifier for flash memory",
 //! SYSTOR '19).
 //!
-//! The paper cools a page when it is relocated. The device relocates segments without looking at their pages, so relocated pages
-//! go one class further towards the long-lived instead, and the average of a page stays.
+//! The paper cools a page when it is relocated. The device relocates segments without looking at their pages, so
+//! relocated pages go one class further towards the long-lived instead, and the average of a page is unchanged.
 //!
 //! State: 4 bytes a page. Work: one average for each written page.
 

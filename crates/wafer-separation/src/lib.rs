@@ -30,7 +30,7 @@ pub use autostream::AutoStream;
 pub use content::Content;
 pub use separator::{Separator, Sizes, Victim};
 
-/// Makes the configuration's enumeration, the rule in force, and the static dispatch between them.
+/// Defines the configuration's enumeration, the rule in force, and the static dispatch between them.
 macro_rules! separations {
     ($($(#[$doc:meta])* $name:ident => $rule:ty,)*) => {
         /// How a drive separates data of different lifespans within each handle, without hints.
@@ -90,7 +90,7 @@ macro_rules! separations {
                 match self { $(Rule::$name(rule) => rule.begin_segment(handle, old, now),)* }
             }
 
-            /// Learns from a page that a host writes, before its class is asked for; `old` is the content that it
+            /// Learns from a page that a host writes, before its class is requested; `old` is the content that it
             /// replaces.
             #[inline(always)]
             pub fn write(&mut self, page: u64, handle: u32, old: Option<impl Content>) {

@@ -24,7 +24,7 @@ pub struct Sizes {
     pub logical_pages: u64,
     /// Reclaim unit handles.
     pub handles: u16,
-    /// Handles that may be split at a time.
+    /// Handles that may be split at once.
     pub split_handles: u16,
     /// Classes of relocated data.
     pub relocated_classes: u8,
@@ -59,8 +59,7 @@ pub trait Separator: Sized {
         0
     }
 
-    /// Learns from a page that a host writes, before its class is asked for; `old` is the content that it
-    /// replaces.
+    /// Learns from a page that a host writes, before its class is requested; `old` is the content that it replaces.
     #[inline(always)]
     fn write(&mut self, _page: u64, _handle: u32, _old: Option<impl Content>) {}
 

@@ -26,7 +26,7 @@ impl Clock for SimulatedClock {
 pub struct SeededRandom(Mutex<Xoshiro256PlusPlus>);
 
 impl SeededRandom {
-    /// Makes the generator of a seed.
+    /// Creates the generator of a seed.
     pub fn new(seed: u64) -> Self {
         SeededRandom(Mutex::new(Xoshiro256PlusPlus::seed_from_u64(seed)))
     }

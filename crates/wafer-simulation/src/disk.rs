@@ -67,7 +67,7 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// Makes an empty disk.
+    /// Creates an empty disk.
     pub fn new(seed: u64, rates: Rates) -> Self {
         let state = State {
             random: Xoshiro256PlusPlus::seed_from_u64(seed),
@@ -125,7 +125,7 @@ impl Disk {
         self.state().on = on;
     }
 
-    /// Has the machine die in the operation after so many others.
+    /// Has the machine die in the operation after this many others.
     pub fn kill_in(&self, operations: u64) {
         self.state().kill_in = Some(operations);
     }
@@ -167,7 +167,7 @@ impl Disk {
         self.state().faults
     }
 
-    /// Runs `work` in the middle of a read of data, after so many others, as another thread would.
+    /// Runs `work` in the middle of a read of data, after this many others, as another thread would.
     pub fn interleave(&self, operations: u64, work: impl FnOnce() + Send + 'static) {
         self.state().interleave = Some((operations, Box::new(work)));
     }

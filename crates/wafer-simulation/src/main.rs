@@ -23,7 +23,7 @@ struct Args {
     /// Run these seeds, the last one excluded.
     #[arg(long, value_name = "N..M", conflicts_with = "seed")]
     seeds: Option<Seeds>,
-    /// Run seeds for so many minutes; without `--seeds` they begin at a random one.
+    /// Run seeds for this many minutes; without `--seeds` they begin at a random one.
     #[arg(long, conflicts_with = "seed")]
     minutes: Option<f64>,
     /// Number of threads; each runs other seeds.

@@ -6,7 +6,7 @@
 //!
 //! A read may return what a write stored, unless another write certainly came later and certainly ended before the
 //! read began. A write is certain if it completed with success. One that failed, or whose completion never came, may
-//! have happened or not, until the server it was sent to is gone. After a loss of power only durable writes overwrite
+//! have happened or not, until the server it was sent to is gone. After a power loss only durable writes overwrite
 //! others: those that a later successful Flush covers, and those with Force Unit Access.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -137,7 +137,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// Makes the model of an empty drive.
+    /// Creates the model of an empty drive.
     pub fn new() -> Self {
         Model { counts_bytes: true, ..Model::default() }
     }

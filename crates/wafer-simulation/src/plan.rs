@@ -12,7 +12,7 @@ use crate::disk::Rates;
 pub struct Dice(Xoshiro256PlusPlus);
 
 impl Dice {
-    /// Makes the dice of a seed; `part` tells the actors of a run apart.
+    /// Creates the dice of a seed; `part` tells the actors of a run apart.
     pub fn new(seed: u64, part: u64) -> Self {
         let seed =
             seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ part.wrapping_mul(0xd1b5_4a32_d192_ed03);

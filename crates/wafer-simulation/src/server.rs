@@ -20,7 +20,7 @@ use crate::world::{Running, World};
 /// NQN of the subsystem.
 pub(crate) const NQN: &str = "nqn.2026-11.io.wafer:simulated";
 
-/// Makes a drive of a few MiB, of which hosts overwrite much, so that garbage is collected all the time.
+/// Creates a drive of a few MiB, of which hosts overwrite much, so that garbage is collected all the time.
 fn config() -> DeviceConfig {
     serde_json::from_value(serde_json::json!({
         "capacity": "4MiB", "reclaim_unit": { "size": "1MiB", "count": 14 }, "handles": 4,

@@ -168,7 +168,7 @@ pub fn draw(model: &mut Model, dice: &mut Dice, mix: &Mix, number: usize, units:
     Command { sqe, send, receive, pending }
 }
 
-/// Makes a long copy of zeroes onto themselves.
+/// Creates a long copy of zeroes onto themselves.
 pub fn copy_onto_itself(model: &mut Model, number: usize, from: u64, bytes: u64) -> Command {
     let (nsid, lba_bytes) = (model.space(number).nsid, model.space(number).lba_bytes);
     let op = model.begin_write(number, 0, &[], bytes);

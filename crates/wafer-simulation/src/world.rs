@@ -19,11 +19,11 @@ pub(crate) const HOSTS: usize = 3;
 /// How the server ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Crash {
-    /// With a loss of power.
+    /// With a power loss.
     pub(crate) power: bool,
     /// With files of another moment in place of its own.
     pub(crate) files: bool,
-    /// After so many operations of the disk; 0 is at once.
+    /// After this many operations of the disk; 0 is at once.
     pub(crate) after: u64,
 }
 
@@ -70,7 +70,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// Makes the world of a plan.
+    /// Creates the world of a plan.
     pub(crate) fn new(plan: Plan, trace: bool) -> Arc<Self> {
         Arc::new(World {
             disk: Disk::new(plan.seed, plan.rates),
@@ -183,7 +183,7 @@ impl World {
         lock(&self.replaced).take()
     }
 
-    /// Notes that hosts may be kept waiting for so many milliseconds from now.
+    /// Notes that hosts may be kept waiting for this many milliseconds from now.
     pub(crate) fn disturb(&self, milliseconds: u64) {
         self.disturb_at(turmoil::sim_elapsed().unwrap_or_default(), milliseconds);
     }
@@ -194,7 +194,7 @@ impl World {
         self.disturbed.fetch_max(until, Ordering::Relaxed);
     }
 
-    /// Returns whether hosts that waited for so many milliseconds had no reason to.
+    /// Returns whether hosts that waited for this many milliseconds had no reason to.
     pub(crate) fn is_calm(&self, milliseconds: u64) -> bool {
         self.disturbed.load(Ordering::Relaxed) + milliseconds < now()
     }

@@ -32,7 +32,7 @@ pub struct DataFile {
 }
 
 impl DataFile {
-    /// Makes the data of a drive of a file that is open, its write log, and the note of syncs that failed.
+    /// Creates the data of a drive of a file that is open, its write log, and the note of syncs that failed.
     pub fn new(file: Arc<dyn StorageFile>, log: WriteLog, note: SyncNote) -> Self {
         DataFile {
             file,
@@ -70,7 +70,7 @@ impl DataFile {
         self.lost().map_or(Ok(()), |why| Err(io::Error::other(why)))
     }
 
-    /// Makes everything written before survive a loss of power: in the log, or in the file.
+    /// Makes everything written before survive a power loss: in the log, or in the file.
     pub(crate) fn sync(&self) -> io::Result<()> {
         self.check_lost()?;
         if !self.log.sync()? {
@@ -118,7 +118,7 @@ impl DataFile {
         }
     }
 
-    /// Makes room in the log for so many bytes of frames. After a sync that failed there never is.
+    /// Makes room in the log for this many bytes of frames. After a sync that failed there never is.
     fn make_room(&self, bytes: usize) -> io::Result<()> {
         self.check_lost()?;
         self.log.make_room(&*self.file, bytes, &|| self.sync_file())
@@ -206,7 +206,7 @@ pub(crate) struct FileStore {
 }
 
 impl FileStore {
-    /// Makes a store of `size` bytes at `base` of the file, which is extended if it ends before.
+    /// Creates a store of `size` bytes at `base` of the file, which is extended if it ends before.
     pub(crate) fn new(data: &Arc<DataFile>, base: u64, size: u64) -> io::Result<Self> {
         let end = base.checked_add(size).ok_or(io::ErrorKind::InvalidInput)?;
         if data.file.len()? < end {

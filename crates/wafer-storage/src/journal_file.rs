@@ -21,7 +21,7 @@ pub struct JournalFile {
 }
 
 impl JournalFile {
-    /// Makes the file of a journal of one that is open, without syncs that failed.
+    /// Creates the file of a journal of one that is open, without syncs that failed.
     pub fn new(file: Arc<dyn StorageFile>) -> Arc<Self> {
         Arc::new(JournalFile { file, failures: AtomicU64::new(0), syncing: Mutex::new(()) })
     }
@@ -31,7 +31,7 @@ impl JournalFile {
         self.failures.load(Ordering::Acquire)
     }
 
-    /// Makes everything written since the last sync that failed survive a loss of power, and returns how many failed.
+    /// Makes everything written since the last sync that failed survive a power loss, and returns how many failed.
     ///
     /// # Errors
     /// The medium fails.
@@ -44,7 +44,7 @@ impl JournalFile {
         Ok(self.failures())
     }
 
-    /// Makes everything written since there were `since` failures survive a loss of power.
+    /// Makes everything written since there were `since` failures survive a power loss.
     ///
     /// # Errors
     /// The medium fails, or a sync failed since.

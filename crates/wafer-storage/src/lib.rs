@@ -37,7 +37,7 @@ pub use write_log::WriteLog;
 /// Bytes that a store writes as a whole or not at all: [`ATOMIC_BLOCKS`] of the longest logical blocks.
 pub const ATOMIC: u64 = ATOMIC_BLOCKS as u64 * 4096;
 
-/// Logical blocks that a write changes as a whole, for everybody who reads them, and after a kill or a loss of power.
+/// Logical blocks that a write changes as a whole, for everybody who reads them, and after a kill or a power loss.
 pub const ATOMIC_BLOCKS: u16 = 16;
 
 /// Commands that failed because their data could not be reached.
@@ -91,7 +91,7 @@ impl Backend {
         self.data_file().map_or(Ok(0), |data| data.file().len())
     }
 
-    /// Makes everything written before survive a loss of power.
+    /// Makes everything written before survive a power loss.
     ///
     /// # Errors
     /// The medium fails, or has failed to sync before.

@@ -41,7 +41,7 @@ fn pieces(offset: u64, length: u64) -> impl Iterator<Item = (u64, usize, usize, 
 }
 
 impl MemoryStore {
-    /// Makes a store of `size` bytes that allocates nothing but its list of leaves.
+    /// Creates a store of `size` bytes that allocates nothing but its list of leaves.
     pub(crate) fn new(size: u64) -> io::Result<Self> {
         let leaves = usize::try_from(size.div_ceil(CHUNK * LEAF))
             .map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;

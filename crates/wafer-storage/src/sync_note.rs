@@ -2,7 +2,7 @@
 //!
 //! After a sync that failed, the system takes what it could not write for written, and no later sync would write it.
 //! Whoever is killed then, or cannot start, may not get to say so. So the note is made before each sync, and withdrawn
-//! after one that succeeded. It is a byte in the file of the journal, and never synced: a loss of power, which may
+//! after one that succeeded. It is a byte in the file of the journal, and never synced: a power loss, which may
 //! take it, also takes what was not durable.
 
 use std::io;
@@ -40,7 +40,7 @@ impl SyncNote {
         self.inherited.store(false, Ordering::Release);
     }
 
-    /// Makes the note.
+    /// Creates the note.
     ///
     /// # Errors
     /// The medium fails; the sync must not begin.

@@ -37,7 +37,7 @@ pub struct Validation {
     pub curves: Vec<Curve>,
 }
 
-/// One measured curve beside ours.
+/// One measured curve next to ours.
 #[derive(Clone, Debug, Serialize)]
 pub struct Curve {
     /// Name of the experiment.
@@ -56,7 +56,7 @@ pub struct Curve {
     pub rows: Vec<CheckRow>,
 }
 
-/// Ours beside the measured figure at one volume.
+/// Our figure next to the measured one at one volume.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CheckRow {
     /// Multiples of the logical capacity.

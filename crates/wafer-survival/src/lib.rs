@@ -2,8 +2,8 @@
 //!
 //! # What it is
 //! A [`Curve`] counts the pages of a class that became invalid at each age, in [`Bins`], and derives the share still
-//! valid from them. [`Curve::prospects`] tells what waiting brings; garbage collection policies of `wafer-device` choose
-//! victims by it.
+//! valid from them. [`Curve::prospects`] returns what waiting gains; garbage collection policies of `wafer-device`
+//! choose victims by it.
 //!
 //! # Invariants
 //! Everything is deterministic, and nothing allocates after a curve is made.
@@ -54,7 +54,7 @@ impl Bins {
 /// What is expected of a reclaim unit after some waiting.
 #[derive(Clone, Copy, Debug)]
 pub struct Prospect {
-    /// Host pages written meanwhile.
+    /// Host pages written in the meantime.
     pub wait: f64,
     /// Pages valid then.
     pub valid: f64,
@@ -67,7 +67,7 @@ pub struct Prospect {
 pub struct Curve {
     /// Pages that became invalid at an age, fading.
     dead: Vec<f64>,
-    /// Valid pages times host pages written meanwhile, fading.
+    /// Valid pages times host pages written in the meantime, fading.
     exposure: Vec<f64>,
     /// Share of the valid pages that becomes invalid per host page.
     pub hazard: Vec<f64>,

@@ -36,9 +36,9 @@ pub fn lost_in_capture(scan: &Scan) -> Vec<String> {
     lost
 }
 
-/// Writes the requests of a trace, from where the reader is, as a capture. Each volume becomes a
-/// namespace as large as its last write; [`lost_in_capture`] tells which names are lost. The header describes a drive that the
-/// requests fit on, which is nobody's: captures of real drives have theirs. `level` is zstd's, 1 to 22.
+/// Writes the requests of a trace, from where the reader is, as a capture. Each volume becomes a namespace as large as
+/// its last write; [`lost_in_capture`] lists the names that are lost. The header describes a drive that the requests
+/// fit on, which is nobody's: captures of real drives have theirs. `level` is zstd's, 1 to 22.
 ///
 /// # Errors
 /// When `out` cannot be written, or the trace has more than 255 volumes.

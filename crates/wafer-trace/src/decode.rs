@@ -82,7 +82,7 @@ impl<F: LineFormat> LineRequests for F {
 /// A line longer than this is damaged; no format has any near it.
 pub(crate) const LONGEST_LINE: usize = 64 << 10;
 
-/// A decoder stops after so many requests: a short line can stand for many.
+/// A decoder stops after this many requests: a short line can stand for many.
 const MOST_AT_ONCE: usize = 1 << 18;
 
 /// A format of lines as a decoder.

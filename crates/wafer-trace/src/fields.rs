@@ -9,7 +9,7 @@ pub(crate) fn number(field: &[u8]) -> Option<u64> {
     (used == field.len() && used > 0).then_some(value?)
 }
 
-/// As [`number`], with blanks at both ends left out.
+/// As [`number`], with blanks at both ends removed.
 #[inline]
 pub(crate) fn padded(field: &[u8]) -> Option<u64> {
     // Hardly a file has any: the common case first.

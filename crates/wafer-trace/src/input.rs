@@ -12,7 +12,7 @@ use wafer_record::capture;
 
 use super::per_cpu;
 
-/// Bytes looked at to tell what a file is.
+/// Bytes inspected to detect what a file is.
 pub(super) const HEAD: usize = 256 << 10;
 
 /// A trace's bytes without compression.
@@ -28,8 +28,8 @@ const LONGEST_HEADER: u32 = 16 << 20;
 const XZ_MEMORY: u64 = 256 << 20;
 /// Compression within compression is followed this deep.
 const DEPTH: usize = 3;
-/// Most bytes that one byte of a file may unpack to, once more than [`FREE`] were unpacked. Text of traces gives
-/// up to 50; gzip allows 1,032, and zstd and xz more than ten thousand.
+/// Maximum bytes that one byte of a file may unpack to, once more than [`FREE`] were unpacked. Text of traces gives up
+/// to 50; gzip allows 1,032, and zstd and xz more than ten thousand.
 pub(super) const RATIO: u64 = 200;
 const FREE: u64 = 1 << 30;
 

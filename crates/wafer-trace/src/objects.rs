@@ -1,7 +1,7 @@
 //! Places of objects: traces of caches and key-value stores name objects, not addresses.
 //!
-//! An object lies where its first write put it: behind all objects before it, in whole sectors. It keeps that
-//! place while it fits; an object that grows moves to the end, and what it held is deallocated.
+//! An object is where its first write put it: after all objects before it, in whole sectors. It keeps that place while
+//! it fits; an object that grows moves to the end, and what it held is deallocated.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hasher as _};
@@ -11,7 +11,7 @@ use wafer_interface::Op;
 use crate::decode::{SECTOR, checked};
 use crate::request::Request;
 
-/// Most objects: less than 1 GB of memory.
+/// Maximum objects: less than 1 GB of memory.
 const MOST_OBJECTS: usize = 1 << 24;
 
 /// The objects of a trace.

@@ -14,7 +14,7 @@ use super::format::blktrace::{RECORD, frame};
 
 /// Files of one trace at most: processors of the largest machines.
 const MOST: u32 = 4096;
-/// Bytes joined at a time.
+/// Bytes joined at once.
 const CHUNK: usize = 64 << 10;
 
 /// Returns the files of a trace whose first is `path`, or `None` if it is the only one.

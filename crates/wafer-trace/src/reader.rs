@@ -10,7 +10,7 @@ use super::format::{FORMATS, Format, detect, foreign};
 use super::input::{self, HEAD, Input};
 use super::request::{Names, Request};
 
-/// Bytes decoded at a time: small enough for the cache, far more than any record is long.
+/// Bytes decoded at once: small enough for the cache, far more than any record is long.
 const CHUNK: usize = 256 << 10;
 
 /// Reads a trace from its beginning, in pieces of bounded size.
@@ -129,7 +129,7 @@ impl TraceReader {
         self.header.as_deref()
     }
 
-    /// Returns why the trace is not read to its end, if that is no damage.
+    /// Returns why the trace is not read to its end, if that is not damage.
     pub(super) fn refusal(&self) -> Option<String> {
         let ratio = input::RATIO;
         let reason =
@@ -175,7 +175,7 @@ impl TraceReader {
         out.len() > before
     }
 
-    /// Reads more input behind the rest of the buffer.
+    /// Reads more input after the rest of the buffer.
     fn more(&mut self) {
         self.buffer.copy_within(self.start..self.end, 0);
         self.end -= self.start;

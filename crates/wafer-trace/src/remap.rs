@@ -67,8 +67,8 @@ fn size(volume: &VolumeScan, kept: Kept) -> u64 {
     }
 }
 
-/// Returns where the blocks lie with [`Map::Keep`] that [`Map::Pages`] brought to `blocks`, volumes joined, and the gaps
-/// between them. Nothing lies behind the last written page.
+/// Returns where the blocks lie with [`Map::Keep`] that [`Map::Pages`] brought to `blocks`, volumes joined, and the
+/// gaps between them. Nothing follows the last written page.
 pub fn with_gaps(scan: &Scan, blocks: Range<u64>) -> Range<u64> {
     let written: u64 = scan.volumes.iter().map(|volume| size(volume, Kept::Pages)).sum();
     let place = |block: u64| {
@@ -108,7 +108,7 @@ struct VolumeMap {
 #[derive(Clone, Debug)]
 pub(super) struct Remap {
     volumes: Vec<VolumeMap>,
-    /// Addresses beyond the end are left out instead of wrapped.
+    /// Addresses beyond the end are skipped instead of wrapped.
     cut: bool,
     /// `(times, of)`: addresses times the first divided by the second.
     scale: Option<(u64, u64)>,

@@ -66,7 +66,7 @@ struct RuleTable {
     to: Option<Bytes>,
     /// Least bytes of a write.
     min_size: Option<Bytes>,
-    /// Most bytes of a write.
+    /// Maximum bytes of a write.
     max_size: Option<Bytes>,
     sequential: Option<bool>,
 }
@@ -139,7 +139,7 @@ pub(super) enum Simple {
     None,
     /// One handle a volume, in order of appearance, starting over when they run out.
     Volume,
-    /// One handle a process, those that write most first; all others share the last.
+    /// One handle per process, those that write most first; all others share the last.
     Process,
     /// By size: up to 4, 16, 64, 256, 1024 KiB and more.
     Size,

@@ -15,8 +15,8 @@ use super::pages::{GrowingPages, PAGE, Pages};
 use super::reader::TraceReader;
 use super::request::{NO_PROCESS, Request};
 
-/// Most separate ranges of granules and granules written in part, all volumes together: about 1 GB of memory, and
-/// as many as a drive of 16 TiB can need.
+/// Maximum separate ranges of granules and granules written in part, all volumes together: about 1 GB of memory, and as
+/// many as a drive of 16 TiB can need.
 const MOST_RANGES: i64 = 1 << 24;
 
 /// Requests and bytes.

@@ -16,7 +16,7 @@
 //!
 //! # What it does not implement
 //! The entries themselves: who uses it knows where its pages are. Time. The loss of what is cached: the cache survives
-//! a loss of power.
+//! a power loss.
 
 mod region;
 

@@ -1,4 +1,4 @@
-//! Flash for translation pages, beside the reclaim units.
+//! Flash for translation pages, outside the reclaim units.
 //!
 //! Assumption: no drive publishes where its map lies. The region has room for the map twice and for two more units, in
 //! units of 1/32 of the map: it costs the drive a fifth of a percent of its flash. It is written as a log, and when only one
@@ -33,7 +33,7 @@ pub struct Region {
 }
 
 impl Region {
-    /// Creates an empty region for so many translation pages, at least one.
+    /// Creates an empty region for this many translation pages, at least one.
     pub fn new(pages: u32) -> Self {
         let units = units(pages);
         Region {

@@ -1,4 +1,4 @@
-//! What each counterfactual brings.
+//! The effect of each counterfactual.
 
 use wafer_record::{AttributionRecord, Record};
 

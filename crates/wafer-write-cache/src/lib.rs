@@ -23,7 +23,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use wafer_interface::{Command, NsId, Op, Placement};
 
-/// Most logical blocks of a page: 64 KiB of 512 bytes.
+/// Maximum logical blocks of a page: 64 KiB of 512 bytes.
 const MOST_BLOCKS: u64 = 128;
 
 /// A page of a namespace.
@@ -52,7 +52,7 @@ struct Entry {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct WriteCache {
     kind: Kind,
-    /// Most pages, at least 1.
+    /// Maximum pages, at least 1.
     most: u64,
     blocks_per_page: u64,
     /// Places in the order of writing; those without blocks are empty.

@@ -1,7 +1,7 @@
 //! Space of a file system: pages that are free or in use, taken by next fit.
 //!
-//! Next fit approximates the allocation groups of ext4 and XFS over time: new files go behind the last
-//! ones, and allocation circulates through the whole area.
+//! Next fit approximates the allocation groups of ext4 and XFS over time: new files go after the last ones, and
+//! allocation circulates through the whole area.
 
 /// An extent: first page and number of pages.
 pub(super) type Extent = (u64, u64);
@@ -37,7 +37,7 @@ impl Area {
         self.in_use = if value { self.in_use + count } else { self.in_use - count };
     }
 
-    /// Takes pages behind the last ones taken, in as many extents as needed; `None` without enough room.
+    /// Takes pages after the last ones taken, in as many extents as needed; `None` without enough room.
     pub(super) fn take(&mut self, pages: u64) -> Option<Vec<Extent>> {
         if pages > self.free() {
             return None;

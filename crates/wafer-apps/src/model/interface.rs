@@ -20,7 +20,7 @@ pub trait Model: Debug + Send + Sync {
     /// Starts the application.
     ///
     /// # Errors
-    /// Returns parameters that cannot work, by themselves or on this space.
+    /// Returns parameters that cannot work, on their own or on this space.
     fn start(&self, space: &Space, seed: u64) -> Result<Box<dyn CommandStream>, InvalidKey>;
 
     /// Returns every key with its value.
@@ -38,7 +38,7 @@ pub struct ModelInfo {
     pub summary: &'static str,
     /// Commands that it keeps in flight, unless it is told otherwise.
     pub queue_depth: u32,
-    /// Reads its keys, `model` itself left out.
+    /// Reads its keys, except `model` itself.
     pub make: fn(Table) -> Result<Box<dyn Model>, ReadError>,
     /// Its keys with their defaults.
     pub defaults: fn() -> Table,

@@ -56,7 +56,7 @@ pub struct Tenants {
     /// Whether commands have tickets.
     tickets: bool,
     splits: Splits,
-    /// Commands to request from a tenant at a time.
+    /// Commands to request from a tenant at once.
     most: usize,
     /// The tenant that loads next.
     loading: usize,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use wafer_interface::stream::{first_ticket, job_of};
 
-/// Set in the tickets of their commands. No job issues so many requests.
+/// Set in the tickets of their commands. No job issues this many requests.
 const SPLIT: u64 = first_ticket(1) >> 1;
 
 /// The requests of which commands are in flight.

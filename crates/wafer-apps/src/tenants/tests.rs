@@ -5,7 +5,7 @@ use wafer_interface::{Op, Placement};
 
 use super::*;
 
-/// Writes of `blocks` logical blocks one after the other, `count` of them, at given times.
+/// Writes of `blocks` logical blocks one after another, `count` of them, at given times.
 struct Writer {
     blocks: u32,
     next: u64,

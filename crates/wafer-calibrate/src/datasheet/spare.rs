@@ -26,7 +26,7 @@ pub(super) struct PageTimes {
 }
 
 impl PageTimes {
-    /// Returns the WAF at which hosts write so many pages per second.
+    /// Returns the WAF at which hosts write this many pages per second.
     fn waf(self, pages_per_second: f64) -> f64 {
         (1.0 / pages_per_second + self.read) / (self.program + self.read + self.erase)
     }
@@ -44,7 +44,7 @@ pub(super) struct Spare {
 }
 
 impl Spare {
-    /// Infers the spare space of a drive with these times and reclaim units of so many pages.
+    /// Infers the spare space of a drive with these times and reclaim units of this many pages.
     ///
     /// # Errors
     /// No over-provisioning explains the rates.

@@ -73,7 +73,7 @@ impl Bench {
         Ok(Bench { device: scaled })
     }
 
-    /// Runs the load of a row for so many seconds of model time.
+    /// Runs the load of a row for this many seconds of model time.
     ///
     /// # Errors
     /// The drive or its times are invalid, or the run was stopped.

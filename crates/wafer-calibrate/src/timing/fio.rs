@@ -1,6 +1,6 @@
 //! Results of fio on a real drive: `--output-format=json` or `json+`.
 //!
-//! fio writes the options of its jobs beside their results, so that the same jobs can be run here.
+//! fio writes the options of its jobs next to their results, so that the same jobs can be run here.
 
 use std::collections::BTreeMap;
 use std::path::Path;

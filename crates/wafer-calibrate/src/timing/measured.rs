@@ -88,7 +88,7 @@ pub struct Measured {
 const PROBE: f64 = 5000.0;
 /// Threads that write.
 const THREADS: f64 = 6.0;
-/// Most writes per second of a row.
+/// Maximum writes per second of a row.
 const MOST: f64 = 1e8;
 
 impl Measured {
@@ -103,7 +103,7 @@ impl Measured {
     }
 }
 
-/// Returns the jobs of SSD-iq's latency run at so many writes per second, the probe's included.
+/// Returns the jobs of SSD-iq's latency run at this many writes per second, the probe's included.
 fn jobs(rate: f64) -> String {
     // Reads and writes of the probe in turns.
     let mut text = format!(

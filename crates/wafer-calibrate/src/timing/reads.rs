@@ -37,7 +37,7 @@ const MISSED: [f64; 4] = [0.0, 0.08, 0.18, 0.32];
 /// A point of the search: microseconds of overhead, logarithm of the slice in microseconds, share of missed points.
 type Point = [f64; 3];
 
-/// How much a figure counts that is so many standard deviations off.
+/// How much a figure counts that is this many standard deviations off.
 type Pull = fn(f64) -> f64;
 /// The first ignores figures that nothing explains, but a search by it alone stays where some rows are far off. The second
 /// leads away from there, but lets such figures spoil the others. Of the two places found, the better by the first is taken.

@@ -16,7 +16,7 @@ pub struct Calibration {
     pub seed: u64,
     /// Keys of `timing`.
     pub parameters: Vec<Parameter>,
-    /// Measured rows beside ours.
+    /// Measured rows next to ours.
     pub rows: Vec<RowResult>,
     /// What could not be used or fitted, one line each.
     pub notices: Vec<String>,
@@ -73,7 +73,7 @@ impl Parameter {
 pub enum Role {
     /// In view of the fit.
     Fitted,
-    /// Above the highest rate: tells that rate, and no latency.
+    /// Above the highest rate: shows that rate, but no latency.
     Saturated,
     /// Not in view of the fit.
     Predicted,

@@ -78,7 +78,7 @@ impl Cost {
         1.0 / (self.program + self.rest)
     }
 
-    /// Returns the factor of the time of a program at which hosts can write so many pages per second; none if reads
+    /// Returns the factor of the time of a program at which hosts can write this many pages per second; none if reads
     /// and erases alone take longer.
     pub(crate) fn factor(self, rate: f64) -> Option<f64> {
         let left = 1.0 / rate - self.rest;

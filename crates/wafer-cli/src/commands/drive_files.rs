@@ -7,7 +7,7 @@ use wafer_lab::LabError;
 use wafer_record::{Outputs, RecordError};
 use wafer_storage::DataSpec;
 
-/// What a drive keeps beside its data; it appends these to the path.
+/// What a drive keeps next to its data; it appends these to the path.
 const KEPT: [&str; 3] = ["", ".state", ".journal"];
 
 /// Refuses the files of a drive of which one is also another file of it, or one that was claimed before.

@@ -44,7 +44,7 @@ pub(crate) fn run(args: &ExplainArgs, quiet: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns the records to read, and where JSON goes if it is asked for.
+/// Returns the records to read, and where JSON goes if requested.
 ///
 /// `--json` takes a file, but before the only record it stands alone.
 fn files(args: &ExplainArgs) -> anyhow::Result<(&[PathBuf], Option<PathBuf>)> {

@@ -139,7 +139,7 @@ pub(crate) fn many(out: &mut impl Write, records: &[&Record]) -> io::Result<()> 
     Ok(())
 }
 
-/// Published WAF beside ours.
+/// Published WAF next to ours.
 pub(crate) fn comparison(out: &mut impl Write, comparison: &Comparison) -> io::Result<()> {
     let source = comparison.source.as_deref().unwrap_or(&comparison.reference);
     writeln!(out, "\ncompared with {source}")?;
@@ -159,7 +159,7 @@ pub(crate) fn comparison(out: &mut impl Write, comparison: &Comparison) -> io::R
     Ok(())
 }
 
-/// How fast the run was, beside its model time, or without a clock the time that the real device needs at least.
+/// How fast the run was, with its model time or, without a clock, the minimum time that the real device needs.
 pub(crate) fn speed(
     out: &mut impl Write,
     record: &Record,

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use wafer_config::{ConfigError, Layers};
 use wafer_record::files::read_text;
 
-/// What a file holds beside its tables.
+/// What a file holds besides its tables.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Nothing {}

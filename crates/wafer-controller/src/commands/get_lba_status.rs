@@ -21,7 +21,7 @@ pub(super) struct GetLbaStatus {
 /// Completion Condition.
 const NO_ROOM: u8 = 1;
 const COMPLETE: u8 = 2;
-/// Most blocks that a descriptor can count.
+/// Maximum blocks that a descriptor can count.
 const MOST_BLOCKS: u64 = u32::MAX as u64;
 
 impl AdminCommand<'_> for GetLbaStatus {

@@ -18,7 +18,7 @@ pub struct Health {
     pub temperature: Option<u16>,
     /// Percentage Used.
     pub percentage_used: Option<u8>,
-    /// Bits of Critical Warning beside those that follow from the values.
+    /// Bits of Critical Warning in addition to those implied by the values.
     pub critical_warning: u8,
 }
 

@@ -37,7 +37,7 @@ pub struct Faults {
     injected: Mutex<Injected>,
 }
 
-/// Faults of a subsystem, media errors left out.
+/// Faults of a subsystem, except media errors.
 #[derive(Clone, Debug, Default)]
 pub struct Injected {
     /// Commands that are to fail, the first that matches first.
@@ -86,7 +86,7 @@ fn add<T>(faults: &mut Vec<T>, fault: T) -> Result<(), TooMany> {
 }
 
 impl Subsystem {
-    /// Returns what is injected, media errors left out.
+    /// Returns what is injected, except media errors.
     pub fn injected(&self) -> Injected {
         self.faults.lock().clone()
     }
@@ -96,7 +96,7 @@ impl Subsystem {
         self.faults.change(|injected| injected.failing.clear());
     }
 
-    /// Takes away everything that is injected, media errors left out.
+    /// Removes everything injected, except media errors.
     pub fn clear_faults(&self) {
         self.clear_failing();
         self.faults.change(|injected| injected.delays.clear());

@@ -6,7 +6,7 @@ use wafer_nvme::{LbaStatusAction, LbaStatusElement, LbaStatusLog, Lid};
 use super::Page;
 use crate::commands::get_lba_status::descriptors;
 
-/// Most ranges of a namespace that are listed. With more, a host is to ask for all with Get LBA Status.
+/// Maximum ranges of a namespace that are listed. With more, a host is to ask for all with Get LBA Status.
 const MOST_RANGES: usize = 1024;
 
 pub(super) const PAGE: Page = Page {

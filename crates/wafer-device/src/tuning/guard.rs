@@ -25,7 +25,7 @@ pub(super) struct Guard {
 }
 
 impl Guard {
-    /// Rests at first for so many host pages of the miniatures.
+    /// Rests at first for this many host pages of the miniatures.
     pub(super) fn new(miniatures: usize, rests: u64) -> Guard {
         Guard { host: 0, relocated: vec![0; miniatures], own: (0, 0), checked: 0, rests }
     }
@@ -35,7 +35,7 @@ impl Guard {
         self.checked + (interval / WINDOWS / CHECKS).max(1)
     }
 
-    /// Rests after a change at so many host pages of the miniatures.
+    /// Rests after a change at this many host pages of the miniatures.
     pub(super) fn rest(&mut self, now: u64, interval: u64) {
         self.rests = self.rests.max(now + interval);
     }

@@ -1,11 +1,11 @@
 //! The adaptive policy: miniature simulations of the device, one for each arrangement of policy, destination and
 //! separation, show which writes least for the traffic at hand (`docs/concepts/adaptive.md`).
 //!
-//! A miniature has as many reclaim units as the device, or [`MOST_UNITS`], of at least [`LEAST_PAGES`] pages, and
-//! gets the commands on a sample of the logical pages (`sample.rs`). Its host writes and relocations fade by half in
-//! [`HALF_LIFE`] device writes. The device changes to the arrangement that writes least, once leads at looks in a row add
-//! up to [`ENOUGH`], or between two looks when it writes far more than another would (`guard.rs`). Its policy then goes on
-//! with what that of the miniature has learned.
+//! A miniature has as many reclaim units as the device, or [`MOST_UNITS`], of at least [`LEAST_PAGES`] pages, and gets
+//! the commands on a sample of the logical pages (`sample.rs`). Its host writes and relocations fade by half in
+//! [`HALF_LIFE`] device writes. The device changes to the arrangement that writes least, once leads at looks in a row
+//! add up to [`ENOUGH`], or between two looks when it writes far more than another would (`guard.rs`). Its policy then
+//! continues with what that of the miniature has learned.
 
 pub(crate) mod arrangement;
 mod guard;
@@ -57,7 +57,7 @@ const EARLY_RISK: f64 = 1.03;
 const LOOK_AHEAD: f64 = 1.012;
 /// Device writes at first in which all devices fill, and their relocations say little of what comes.
 const UNKNOWN: u64 = 3;
-/// Most changes that are kept; older ones are forgotten.
+/// Maximum changes that are kept; older ones are forgotten.
 const MOST_CHANGES: usize = 256;
 
 /// What the looks at the miniatures have shown.
@@ -80,7 +80,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// Notes that the device follows the current arrangement from so many host pages on.
+    /// Notes that the device follows the current arrangement from this many host pages on.
     fn changed(&mut self, at: u64) {
         if self.changes.len() == MOST_CHANGES {
             self.changes.remove(0);
@@ -89,7 +89,7 @@ impl Seen {
     }
 }
 
-/// What an adaptive device has beside the parts of others.
+/// What an adaptive device has in addition to the parts of others.
 pub(crate) struct Tuner {
     pub(crate) arrangements: Vec<Arrangement>,
     miniatures: Vec<Device<()>>,
@@ -107,7 +107,7 @@ pub(crate) struct Tuner {
 }
 
 impl Tuner {
-    /// Returns the tuner of a device that has one: it asks for the policy and has room for a change.
+    /// Returns the tuner of a device that has one: it names the policy and has room for a change.
     pub(crate) fn new(
         config: &DeviceConfig,
         geometry: &Geometry,

@@ -58,7 +58,7 @@ impl FioSource {
     /// Returns the text of a job file, with its includes.
     ///
     /// # Errors
-    /// A file cannot be read, or is no job file.
+    /// A file cannot be read, or is not a job file.
     pub fn whole_text(path: &Path) -> Result<String, LabError> {
         Ok(JobFile::read(path)?.text().to_owned())
     }

@@ -7,7 +7,7 @@ use crate::job::{DIRECTIONS, Distribution, READ, TRIM, WRITE};
 /// fio's table sizes.
 const BSSPLIT_MAX: usize = 64;
 const ZONES_MAX: usize = 256;
-/// fio's defaults when the value is left out.
+/// fio's defaults when the value is omitted.
 const ZIPF_THETA: f64 = 1.1;
 const PARETO_H: f64 = 0.2;
 /// With larger exponents every draw is the same block, and zeta(theta) is no longer above 1.

@@ -47,7 +47,7 @@ impl FioError {
         Self::File { file: file.to_owned(), message: one_line(message.as_ref()) }
     }
 
-    /// An error at a place that is no option.
+    /// An error at a place that is not an option.
     pub(super) fn line(at: &Origin, message: impl AsRef<str>) -> Self {
         Self::Line {
             file: at.file.to_path_buf(),

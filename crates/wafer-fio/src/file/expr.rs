@@ -5,7 +5,7 @@
 //! and what fio evaluates to something else is an error: division by zero and units it does not
 //! know (0), a fraction before a unit (`(1.5k)` is 1024).
 
-/// Nesting of parentheses and signs; more is no formula.
+/// Maximum nesting of parentheses and signs.
 const DEPTH_MAX: u32 = 64;
 
 /// A number of an expression: exact while it is an integer.

@@ -7,10 +7,9 @@
 //! what is written and cannot be followed. Nothing is skipped silently.
 //!
 //! # Stricter than fio
-//! What fio accepts by accident is an error here: text after a number (`4q` is 4, `1.5m` is 1 and
-//! `60sec` 60 microseconds to fio), a blank after `=` before a unit (`bs = 4k` is 4), percentages
-//! above 100 and negative sizes, shares that add up to more than 100, a file without jobs, a random
-//! job that reaches behind the namespace.
+//! What fio accepts by accident is an error here: text after a number (`4q` is 4, `1.5m` is 1 and `60sec` 60
+//! microseconds to fio), a blank after `=` before a unit (`bs = 4k` is 4), percentages above 100 and negative sizes,
+//! shares that add up to more than 100, a file without jobs, a random job that extends beyond the namespace.
 //!
 //! # More than fio
 //! Expressions are exact beyond 31 bits and may hold `-`. Included files and schemes are looked for

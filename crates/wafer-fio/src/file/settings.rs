@@ -14,9 +14,9 @@ use crate::job::{
     DIRECTIONS, Direction, Distribution, Exit, Order, RateProcess, Sequencer, Submission,
 };
 
-/// Deepest queue: the most commands that an NVMe submission queue holds.
+/// Deepest queue: the maximum commands that an NVMe submission queue holds.
 pub(super) const IODEPTH_MAX: u32 = 65_536;
-/// Most jobs that fio runs at once.
+/// Maximum jobs that fio runs at once.
 pub(super) const MAX_JOBS: u32 = 4096;
 
 /// What options are read with, and the ignored ones found on the way.
@@ -50,7 +50,7 @@ pub(super) struct Settings {
     pub(super) engine: Engine,
     pub(super) filename: Option<String>,
     pub(super) directory: Option<String>,
-    /// From the engine's own option, which goes before `filename`.
+    /// From the engine's own option, which takes precedence over `filename`.
     pub(super) nsid: Option<u8>,
     pub(super) nrfiles: u32,
 

@@ -118,7 +118,7 @@ impl State {
         }
     }
 
-    /// Returns the end of the last command plus the gap, which may lie behind the region; wraps only where fio does.
+    /// Returns the end of the last command plus the gap, which may lie beyond the region; wraps only where fio does.
     fn sequential(&mut self, direction: usize) -> Option<u64> {
         let last = &mut self.position.last_end[direction];
         if self.spec.time_based && *last >= self.spec.size {

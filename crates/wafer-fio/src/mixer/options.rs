@@ -16,6 +16,6 @@ pub struct MixerOptions {
     /// The run ends by volume: jobs of the last phase that are limited by time, or by nothing but
     /// `size`, continue until then.
     pub until_volume: bool,
-    /// Jobs that only read are left out. The others issue the same commands in the same order, unless shares or `flow` couple them.
+    /// Skips jobs that only read. The others issue the same commands in order, unless shares or `flow` couple them.
     pub without_reads: bool,
 }

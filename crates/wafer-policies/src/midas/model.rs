@@ -36,7 +36,7 @@ pub(super) struct Life<'a> {
 /// A group with a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Part {
-    /// Host pages written to the device meanwhile, and pages of space that it takes.
+    /// Host pages written to the device in the meantime, and pages of space that it takes.
     pub(super) time: f64,
     pub(super) pages: f64,
     /// Share of its pages that is valid when they leave.
@@ -172,7 +172,7 @@ impl Plan {
 }
 
 /// Returns the plan of each chain that relocates least, found from the present one by changing the time of one group after the other;
-/// closed reclaim units have so many pages, of which so many are valid.
+/// closed reclaim units have this many pages, of which so many are valid.
 pub(super) fn search(lives: &[Option<Life<'_>>], pages: f64, valid: f64) -> Vec<Plan> {
     let mut plans: Vec<Plan> = (lives.iter())
         .map(|life| life.as_ref().map_or_else(Plan::default, |life| life.fill(life.allowed())))

@@ -24,8 +24,8 @@ use wafer_separation::death_time;
 const HALF_LIFE: f64 = 2.0;
 /// Curves are derived again after this share of a device write.
 const REFRESH: f64 = 1.0 / 64.0;
-/// Between two looks at a reclaim unit at most this share of a device write may pass: else what died
-/// meanwhile is not counted.
+/// Between two looks at a reclaim unit at most this share of a device write may pass; otherwise what was invalidated in
+/// the meantime is not counted.
 const MOST_TIME: f64 = 1.0 / 16.0;
 /// Reclaim units looked at for each collection, in turn.
 const LOOKS: u32 = 64;
@@ -48,7 +48,7 @@ fn handle_of(class: usize) -> usize {
 /// What was seen of one reclaim unit.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Track {
-    /// Position in the order of closing, plus one: tells present contents from former ones.
+    /// Position in the order of closing, plus one: distinguishes present contents from former ones.
     order: u64,
     closed: u64,
     /// Host pages written to the device at the last look.

@@ -23,7 +23,7 @@ pub struct CaptureReader<R: Read> {
     done: bool,
 }
 
-/// Bytes of records decompressed at a time.
+/// Bytes of records decompressed at once.
 const BUFFER: usize = 4096 * RECORD_BYTES;
 
 impl<R: Read> CaptureReader<R> {

@@ -1,4 +1,4 @@
-//! Several records beside each other.
+//! Several records compared.
 
 use std::collections::BTreeMap;
 
@@ -45,7 +45,7 @@ pub fn comparison(records: &[Record], labels: &[String]) -> Vec<Finding> {
 }
 
 /// Returns the WAF of each record at the host writes that all reach, in capacities; without a volume those at the end,
-/// where all are of one length or have no capacity or history to tell.
+/// where all have the same length or no capacity or history is known.
 fn at_common_volume(written: &[(&Record, &String)]) -> (Option<f64>, Vec<f64>) {
     let volumes = || written.iter().map(|(record, _)| record.volume());
     let least = volumes().fold(f64::INFINITY, f64::min);

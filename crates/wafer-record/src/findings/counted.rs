@@ -68,7 +68,7 @@ pub(super) fn causes(record: &Record, attribution: Option<&AttributionRecord>) -
     causes
 }
 
-/// Returns what the drive wrote beside host data and garbage collection.
+/// Returns what the drive wrote in addition to host data and garbage collection.
 fn beside(record: &Record) -> Vec<Cause> {
     let s = &record.summary;
     let page = record.provenance.geometry.as_ref().map_or(0, |g| g.page_bytes);

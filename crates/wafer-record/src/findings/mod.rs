@@ -90,7 +90,7 @@ pub enum Cause {
     CostliestHandle {
         /// The handle.
         handle: String,
-        /// Whether attribution tells whose the data was.
+        /// Whether attribution shows whose data it was.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         attributed: bool,
         /// Share of all relocated bytes, or with `partial` of all bytes beyond those of hosts.
@@ -136,7 +136,7 @@ pub enum Cause {
         /// How often: for each segment of a reclaim unit once.
         segments: u64,
     },
-    /// What the drive programs beside host data and what garbage collection relocates.
+    /// What the drive programs in addition to host data and what garbage collection relocates.
     Beside {
         /// What for.
         what: Beside,
@@ -154,7 +154,7 @@ pub enum Cause {
         /// Bytes of it in memory.
         cache_bytes: u64,
     },
-    /// Reclaim units that are worn out and used no more.
+    /// Reclaim units that are worn out and no longer used.
     Retired {
         /// Their number.
         units: u64,
@@ -218,7 +218,7 @@ pub enum Cause {
         /// Share of the time in which it reads, programs or erases for garbage collection.
         gc: f64,
     },
-    /// Two runs beside each other: the one with the lowest and the one with the highest WAF.
+    /// Two runs compared: the one with the lowest and the one with the highest WAF.
     Comparison {
         /// The run with the lower WAF.
         best: String,
@@ -242,7 +242,7 @@ pub enum Cause {
     },
 }
 
-/// What a drive programs media for, beside hosts and garbage collection.
+/// What a drive programs media for, in addition to hosts and garbage collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Beside {

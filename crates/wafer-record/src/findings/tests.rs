@@ -113,7 +113,7 @@ fn tables_that_do_not_fit_are_refused() {
     assert_eq!(check(&a).unwrap_err(), "its tables are not all of 2 handles");
 }
 
-/// A drive that was sent commands and wrote so many bytes.
+/// A drive that was sent commands and wrote this many bytes.
 fn drive(commands: u64, rejected: u64, host_bytes: u64) -> Record {
     let counters = wafer_interface::Counters {
         commands,

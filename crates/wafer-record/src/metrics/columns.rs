@@ -22,7 +22,7 @@ pub fn volumes(end: f64) -> Vec<f64> {
     round.chain([end]).collect()
 }
 
-/// Intervals of instantaneous WAF beside one sample, as shares of the run.
+/// Intervals of instantaneous WAF in addition to one sample, as shares of the run.
 const SHARES: [f64; 3] = [0.01, 0.05, 0.1];
 
 /// WAF and bandwidth over the timeline. Ratios are rounded to six decimals.
@@ -233,7 +233,7 @@ impl AtVolume {
     }
 }
 
-/// Returns the bytes moved out of the reclaim units of each owner, where only attribution tells them.
+/// Returns the bytes moved out of the reclaim units of each owner, where only attribution shows them.
 fn moved_by_owner(record: &Record) -> Option<BTreeMap<&str, u64>> {
     let attribution = record.attribution.as_ref().filter(|_| record.unites_writes())?;
     let moved = attribution.collected.iter().map(|collected| collected.relocated_bytes);

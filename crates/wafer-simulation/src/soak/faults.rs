@@ -86,7 +86,7 @@ impl Disk {
     }
 }
 
-/// Lets a process open so many more files, or as many as before.
+/// Lets a process open this many more files, or as many as before.
 pub(crate) fn limit_descriptors(pid: u32, more: Option<u64>) -> io::Result<()> {
     let Some(process) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return Ok(()) };
     let current = match more {

@@ -63,7 +63,7 @@ impl<'a> Operator<'a> {
     /// Works for a while: three quarters of it with kills and restarts, the last without. Returns what happened.
     ///
     /// # Errors
-    /// The soak itself cannot go on. What is wrong with the server is a violation.
+    /// The soak itself cannot continue. What is wrong with the server is a violation.
     pub(crate) fn run(mut self, length: Duration) -> anyhow::Result<Report> {
         let began = Instant::now();
         self.start()?;

@@ -35,7 +35,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// Makes the world of a drive at an address.
+    /// Creates the world of a drive at an address.
     pub(crate) fn new(seed: u64, address: SocketAddr) -> Self {
         World {
             seed,

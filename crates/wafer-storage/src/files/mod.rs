@@ -33,7 +33,7 @@ pub trait Storage: Send + Sync {
     /// Returns whether a file exists.
     fn exists(&self, path: &Path) -> bool;
 
-    /// Renames a file, replacing what has the new name. The new name survives a loss of power.
+    /// Renames a file, replacing what has the new name. The new name survives a power loss.
     ///
     /// # Errors
     /// The file cannot be renamed.
@@ -89,7 +89,7 @@ pub trait StorageFile: Send + Sync {
     /// The medium fails.
     fn punch_hole(&self, offset: u64, length: u64) -> io::Result<()>;
 
-    /// Makes everything written before survive a loss of power.
+    /// Makes everything written before survive a power loss.
     ///
     /// # Errors
     /// The medium fails; what survives is not known.
@@ -108,7 +108,7 @@ pub trait StorageFile: Send + Sync {
     /// The medium fails.
     fn mark(&self) -> io::Result<Option<Vec<u8>>>;
 
-    /// Sets the mark of the file and makes it and the contents survive a loss of power. Returns whether the
+    /// Sets the mark of the file and makes it and the contents survive a power loss. Returns whether the
     /// medium keeps marks.
     ///
     /// # Errors

@@ -1,11 +1,11 @@
 //! The write log: what makes writes to a file atomic. It has a region of the journal's file to itself.
 //!
 //! A write of at most [`ATOMIC`] bytes goes to the log, as one frame with a check, and to memory, where reads find it.
-//! The data file gets it later, and only after the frame is durable. So neither a kill nor a loss of power leaves a part
+//! The data file gets it later, and only after the frame is durable. So neither a kill nor a power loss leaves a part
 //! of such a write: its frame is whole and replaces what the data file has, or the data file still has what was there
 //! before.
 //!
-//! The log has segments, which are filled one after the other. A full one is *applied*: it is synced, and the data file
+//! The log has segments, which are filled one after another. A full one is *applied*: it is synced, and the data file
 //! gets what it holds. Applied segments are *released* together, once the data file is synced, and filled again. Both
 //! are work for somebody in the background ([`WriteLog::on_work`]); a write does it that finds no room.
 //!
@@ -13,7 +13,7 @@
 //! hole of it, so neighbours wait to become one hole.
 //!
 //! Longer writes and deallocation go to the data file at once. What the log has for their range it then has anew: a
-//! frame that said no more than that it is obsolete might survive a loss of power that the data file does not, and
+//! frame that said no more than that it is obsolete might survive a power loss that the data file does not, and
 //! bring back what was there before both.
 
 mod pending;
@@ -314,12 +314,12 @@ impl WriteLog {
         Ok(None)
     }
 
-    /// Returns whether the segment takes so many bytes of frames.
+    /// Returns whether the segment takes this many bytes of frames.
     fn has_room(&self, state: &State, bytes: usize) -> bool {
         state.used + bytes as u64 <= self.region.capacity
     }
 
-    /// Makes everything in the log survive a loss of power. Returns whether it does: after a sync that failed it may
+    /// Makes everything in the log survive a power loss. Returns whether it does: after a sync that failed it may
     /// not, until the log has been emptied.
     ///
     /// # Errors
@@ -369,7 +369,7 @@ impl WriteLog {
         Ok(())
     }
 
-    /// Begins the next segment if this one has no room for so many bytes of frames. Returns whether there is room.
+    /// Begins the next segment if this one has no room for this many bytes of frames. Returns whether there is room.
     fn turn(&self, bytes: usize) -> bool {
         let mut state = self.state();
         self.has_room(&state, bytes) || self.begin_segment(&mut state)
@@ -395,7 +395,7 @@ impl WriteLog {
         true
     }
 
-    /// Waits for room for so many bytes of frames, or makes it. Another write may take it before the caller does.
+    /// Waits for room for this many bytes of frames, or makes it. Another write may take it before the caller does.
     ///
     /// # Errors
     /// The medium fails, or is full. The log keeps what it has then.

@@ -78,7 +78,7 @@ pub struct PolicyRow {
 /// WAF with future knowledge, and below which no WAF can be (see [`crate::bound`]).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BoundRow {
-    /// Most open reclaim units that were allowed.
+    /// Maximum open reclaim units that were allowed.
     pub classes: usize,
     /// WAF of the first seed with future knowledge: of the best grouping.
     pub waf: f64,

@@ -157,7 +157,7 @@ impl Measure {
     }
 }
 
-/// Returns the time at which hosts had written so many bytes, linear within an interval.
+/// Returns the time at which hosts had written this many bytes, linear within an interval.
 fn written_at(series: &TimeSeries, bytes: f64) -> f64 {
     let (mut before, mut written) = (0.0, 0.0);
     for (end, rate) in series.seconds.iter().zip(&series.write.bytes_per_second) {

@@ -1,4 +1,4 @@
-//! Published figures beside ours: studies, their runs, and the resulting table.
+//! Published figures next to ours: studies, their runs, and the resulting table.
 //!
 //! # What it is
 //! A *study* is a folder of `configs/experiments` with a file `study.toml`. It names *experiments*, each an

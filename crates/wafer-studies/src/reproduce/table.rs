@@ -57,7 +57,7 @@ pub struct StudyRecord {
     pub source: String,
 }
 
-/// One published figure beside ours.
+/// One published figure next to ours.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ReproducedRow {
     /// `STUDY/ROW`.

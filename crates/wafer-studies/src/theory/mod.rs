@@ -27,7 +27,7 @@
 //! | T8 | [`split::sqrt_split`], [`split::optimal_split`] | the best division of the spare pages |
 //! | T9 | [`streams::global_greedy`] | isolated streams under one greedy collector |
 //! | T11 | [`traffic::trimmed`] | uniform writes with deallocate |
-//! | T12 | [`traffic::flash_cache`] | cache of small objects beside a log of large ones |
+//! | T12 | [`traffic::flash_cache`] | cache of small objects next to a log of large ones |
 //! | T13 | [`traffic::partial_page_factor`] | host writes smaller than a page |
 //!
 //! T10 needs no function: a stream that is overwritten in order and has RUs of its own has A = 1.

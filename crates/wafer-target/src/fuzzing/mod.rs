@@ -29,7 +29,7 @@ fn subsystem() -> Arc<Subsystem> {
     subsystem_on(DataSpec::Memory, Environment::default())
 }
 
-/// Makes a subsystem with a small drive.
+/// Creates a subsystem with a small drive.
 pub fn subsystem_on(data: DataSpec, environment: Environment) -> Arc<Subsystem> {
     subsystem_of(serde_json::json!({}), data, environment)
 }

@@ -65,7 +65,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Makes the state of a new connection, whose buffers are part of the pool.
+    /// Creates the state of a new connection, whose buffers are part of the pool.
     pub fn new(subsystem: Arc<Subsystem>, reached: impl Into<Reached>, pool: Arc<Pool>) -> Self {
         Connection { subsystem, reached: reached.into(), pool, phase: Phase::Initialize }
     }

@@ -15,7 +15,7 @@ const LONGEST_POLL: Duration = Duration::from_millis(1);
 pub(super) const QUICK: Duration = Duration::from_millis(10);
 /// What a connection receives in a row before it counts as the only one in use.
 const ALONE: u32 = 16;
-/// Most commands that are waited for asleep after one that did not come in time.
+/// Maximum commands that are waited for asleep after one that did not come in time.
 const MOST_REST: u32 = 32;
 
 /// What the connections of a server have in common.
@@ -120,7 +120,7 @@ mod tests {
         Pace { may_poll: true, ..Pace::new(Arc::clone(shared)) }
     }
 
-    /// Has the host send so many commands, the last of them quickly however busy the machine is.
+    /// Has the host send this many commands, the last of them quickly however busy the machine is.
     fn receive(pace: &mut Pace, commands: u32) {
         for _ in 0..commands {
             pace.begin();

@@ -74,7 +74,7 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
 }
 
 impl<L: Listener> Server<L> {
-    /// Makes a server of a listener.
+    /// Creates a server of a listener.
     pub fn new(listener: L, options: ServerOptions) -> Self {
         Server { listeners: vec![listener], options }
     }

@@ -1,10 +1,10 @@
 //! The text that `blkparse` prints by default.
 //!
-//! `8,0  3  1  0.000000000  697  D  WS 223490 + 8 [kjournald]`: device, processor, sequence, seconds,
-//! process, action, RWBS, first sector, `+`, sectors, command. Of each request only one action counts:
-//! `D` (issued to the driver, after merging) where the trace has it, else `Q` (queued), else `C`
-//! (completed). RWBS: `W` write, `R` read, `D` discard, `F` alone flush. Messages, commands passed through and
-//! summaries are left alone; several outputs one behind the other are one trace.
+//! `8,0  3  1  0.000000000  697  D  WS 223490 + 8 [kjournald]`: device, processor, sequence, seconds, process, action,
+//! RWBS, first sector, `+`, sectors, command. Of each request only one action counts: `D` (issued to the driver, after
+//! merging) where the trace has it, else `Q` (queued), else `C` (completed). RWBS: `W` write, `R` read, `D` discard,
+//! `F` alone flush. Messages, commands passed through and summaries are ignored; several concatenated outputs are one
+//! trace.
 
 use wafer_interface::Op;
 

@@ -4,7 +4,7 @@
 //! The requests go to the drive as they are, each object to the place of its first write (`objects.rs`), as if
 //! no cache stood between. What CacheLib itself would write is the application model `cachelib`, which reads the
 //! same files. Bytes, seconds; an object is key and value. A request counts `op_count` times; reads of objects
-//! never written are left out. The `usecase` stands for the process.
+//! never written are omitted. The `usecase` stands for the process.
 
 use wafer_interface::Op;
 
@@ -13,7 +13,7 @@ use crate::fields::{Columns, padded, seconds};
 use crate::objects::Objects;
 use crate::request::{NO_PROCESS, Names, Request};
 
-/// Most repetitions of one line: more is damage.
+/// Maximum repetitions of one line: more is damage.
 const MOST_REPEATED: u64 = 1 << 16;
 
 /// Where the columns stand.

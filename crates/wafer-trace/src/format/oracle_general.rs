@@ -17,7 +17,7 @@ use crate::request::Request;
 const RECORD: usize = 24;
 /// Records that decide.
 const SAMPLE: usize = 1000;
-/// Numbers from here on are no sectors: 512 TiB.
+/// Numbers from here on are not sectors: 512 TiB.
 const MOST_SECTORS: u64 = 1 << 40;
 /// No trace has as many requests.
 const MOST_REQUESTS: i64 = 1 << 48;

@@ -19,7 +19,7 @@ pub struct Page {
 /// A record with its label.
 #[derive(Debug, Serialize)]
 pub(super) struct Run {
-    /// What tells the run apart from the others of the page.
+    /// What distinguishes the run from the others on the page.
     pub(super) label: String,
     pub(super) record: Record,
 }

@@ -64,7 +64,7 @@ pub(crate) struct Document<'a> {
     pub(crate) title: &'a str,
     /// The module of `web/js` that makes the page.
     pub(crate) entry: &'a str,
-    /// Styles beside those that all pages have.
+    /// Styles in addition to those that all pages have.
     pub(crate) styles: String,
     /// The page without JavaScript, as HTML.
     pub(crate) still: String,
@@ -72,7 +72,7 @@ pub(crate) struct Document<'a> {
     pub(crate) data: serde_json::Value,
     /// Other data, by identifier; no text of it ends an element.
     pub(crate) blocks: Vec<(&'static str, String)>,
-    /// Sources of scripts beside the page's own, and further directives of the content security policy.
+    /// Sources of scripts in addition to the page's own, and further directives of the content security policy.
     pub(crate) scripts: &'a str,
     pub(crate) policy: &'a str,
 }

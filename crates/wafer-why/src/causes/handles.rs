@@ -5,7 +5,7 @@ use crate::streams::Change;
 
 /// Share of a handle's bytes that continue the command before, from which on it is sequential.
 const SEQUENTIAL: f64 = 0.8;
-/// Most handles that are left out one by one.
+/// Maximum handles that are omitted one by one.
 const MOST: usize = 8;
 
 pub(super) fn plan(case: &Case<'_>) -> Vec<Counterfactual> {

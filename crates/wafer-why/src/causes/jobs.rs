@@ -8,7 +8,7 @@ use wafer_record::record::JobRecord;
 
 use super::{AVOIDABLE, Case, Counterfactual, Measure};
 
-/// Most handles that jobs get.
+/// Maximum handles that jobs get.
 const MOST: usize = 32;
 /// Options of fio that choose a placement.
 const PLACING: [&str; 6] =

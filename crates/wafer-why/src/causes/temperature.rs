@@ -8,7 +8,7 @@ use super::{AVOIDABLE, Case, Counterfactual, Measure};
 use crate::streams::{Change, Changed};
 use crate::temperature::CLASSES;
 
-/// Most handles that the classes get.
+/// Maximum handles that the classes get.
 const MOST: usize = 32;
 
 pub(super) fn plan(case: &Case<'_>) -> Vec<Counterfactual> {

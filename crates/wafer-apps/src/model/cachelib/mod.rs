@@ -65,7 +65,7 @@ pub(super) struct Cachelib {
     small: SmallObjects,
     large: LargeObjects,
     admission: Rng,
-    /// First byte of the small-object cache: it lies behind the large one.
+    /// First byte of the small-object cache, which follows the large one.
     soc_at: u64,
     handles: [Placement; 2],
     counts: Counts,

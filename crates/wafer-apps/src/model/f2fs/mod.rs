@@ -10,7 +10,7 @@
 //! with it, and `discard` then deallocates them.
 //!
 //! The file server is filebench's as the study ran it: files of 512 KiB until the file system is 80 %
-//! full, then overwrites of 256 KiB at random. Directory operations are left out.
+//! full, then overwrites of 256 KiB at random. Directory operations are omitted.
 
 mod segments;
 

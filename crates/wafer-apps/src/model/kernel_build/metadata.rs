@@ -21,7 +21,7 @@ pub(super) struct Metadata {
     is_dirty: Vec<bool>,
 }
 
-/// Journal blocks of a commit beside the metadata: descriptor and commit record (JBD2).
+/// Journal blocks of a commit in addition to the metadata: descriptor and commit record (JBD2).
 const COMMIT_BLOCKS: u64 = 2;
 
 impl Metadata {

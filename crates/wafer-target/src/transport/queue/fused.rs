@@ -55,7 +55,7 @@ impl Fused {
         (self.first, self.resets) = (Some(first), resets);
     }
 
-    /// Forgets a first command that came before the last of so many resets: it gets no completion.
+    /// Forgets a first command that came before the last of this many resets: it gets no completion.
     pub(crate) fn reset(&mut self, resets: u64) {
         if self.resets != resets {
             self.first = None;

@@ -32,7 +32,7 @@ const ADMIN: u64 = 16 << 10;
 enum Source {
     None,
     Capsule,
-    /// The host is to be asked for so many bytes.
+    /// The host is to be asked for this many bytes.
     Transfer(u32),
 }
 
@@ -196,7 +196,7 @@ impl Queue {
         self.io.wanted().is_some()
     }
 
-    /// Handles a PDU of the host and returns whether the connection goes on.
+    /// Handles a PDU of the host and returns whether the connection continues.
     pub(crate) fn pdu(&mut self, pdu: &Incoming<'_>, out: &mut Vec<u8>) -> Result<bool, Fatal> {
         match pdu.pdu_type {
             PduType::CAPSULE_CMD => {

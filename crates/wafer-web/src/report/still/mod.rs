@@ -20,7 +20,7 @@ use self::html::{Cell, number, table, text};
 use crate::report::Page;
 use crate::report::data::Run;
 
-/// Beyond this number of runs, sections of single runs are left out: the page of a sweep stays small.
+/// Beyond this number of runs, sections of single runs are omitted: the page of a sweep stays small.
 const MOST_RUNS: usize = 16;
 
 /// Returns the body of a page for readers without JavaScript.
