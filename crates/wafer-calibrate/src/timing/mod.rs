@@ -172,10 +172,8 @@ pub fn calibrate(task: &Task, watch: Watch<'_>) -> Result<Calibration, LabError>
     notices.extend(task.predict.iter().flat_map(|measured| measured.notices.clone()));
 
     if before.gc_pacing == GcPacing::Burst {
-        notices.push(format!(
-            "{}: shown without its bursts: write waits are too short",
-            task.device
-        ));
+        notices
+            .push(format!("{}: shown without its bursts: write waits are too short", task.device));
     }
     let page = device.geometry.page_bytes;
     let busiest = fitted.iter().max_by(|a, b| a.writes_per_s.total_cmp(&b.writes_per_s));
@@ -299,9 +297,7 @@ fn highest_rate(
     let told = (reached.iter().map(|row| row.writes_per_s).reduce(f64::max))
         .or_else(|| asked.iter().map(|row| row.writes_per_s).reduce(f64::min));
     let (rate, identified, why) = match told {
-        Some(rate) => {
-            (rate.max(most), true, "highest write rate, from a saturated row".to_owned())
-        }
+        Some(rate) => (rate.max(most), true, "highest write rate, from a saturated row".to_owned()),
         None if most > cost.highest() => (
             most,
             false,

@@ -66,7 +66,7 @@ pub(crate) fn run(args: &AdviseArgs, quiet: bool) -> anyhow::Result<()> {
     outputs.input(device.name.as_ref());
     args.json.iter().try_for_each(|path| outputs.output_or_stdout(path))?;
     if let Some(folder) = args.out.as_deref().filter(|path| path.exists() && !path.is_dir()) {
-        return Err(LabError::config("--out", format!("{} is not a folder", folder.display())).into());
+        return Err(LabError::config("--out", format!("{}: not a folder", folder.display())).into());
     }
     let options = AdviseOptions {
         handles: args.handles,
@@ -193,7 +193,7 @@ fn histogram(out: &mut impl std::io::Write, lives: &Histogram) -> std::io::Resul
     const WIDTH: f64 = 40.0;
     let most = lives.ended_bytes.iter().chain(&lives.alive_bytes).max().copied().unwrap_or(0).max(1)
         as f64;
-    writeln!(out, "\nlifetimes of pages, in bytes written in the meantime (# ended, . still alive)")?;
+    writeln!(out, "\npage lifetimes, in bytes written meanwhile (# ended, . still alive)")?;
     for ((life, ended), alive) in
         lives.life_bytes.iter().zip(&lives.ended_bytes).zip(&lives.alive_bytes)
     {

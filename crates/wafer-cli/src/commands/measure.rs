@@ -145,7 +145,7 @@ fn sample(
         Ok(reading) => {
             let total = tracker.add(clock.elapsed().as_secs_f64(), reading);
             if tracker.resets.len() > resets {
-                output::notice(lines.quiet, "the counters were reset; counting continues from zero");
+                output::notice(lines.quiet, "the counters were reset; counting restarts at zero");
             }
             if tracker.missed > missed {
                 let text = "missed a reading: a counter decreased; counting resumes once it exceeds its last value";

@@ -226,9 +226,7 @@ fn connections(args: &ServeArgs, quiet: bool) -> usize {
     if most < asked {
         output::notices(
             quiet,
-            [format!(
-                "serving {most} connections at once: the limit on open files allows no more"
-            )],
+            [format!("serving {most} connections at once: the limit on open files allows no more")],
         );
     }
     asked.min(most)

@@ -30,9 +30,7 @@ pub(super) fn plan(case: &Case<'_>) -> Vec<Counterfactual> {
                 "log_with_random",
                 "a sequential stream invalidates itself in order; give it its own handle.",
             ),
-            (_, true) => {
-                ("one_handle", "all jobs write through one handle; give each its own.")
-            }
+            (_, true) => ("one_handle", "all jobs write through one handle; give each its own."),
             _ => (
                 "shared_handle",
                 "jobs whose data has different lifetimes share a handle; give each its own.",

@@ -223,7 +223,7 @@ impl Trace {
                 Some(b"delete" | b"del") => Kind::Delete,
                 _ => {
                     let other = String::from_utf8_lossy(record.get(op).unwrap_or_default());
-                    return Err(fail(line, format!("op `{other}` is not one of get, set and delete")));
+                    return Err(fail(line, format!("op `{other}`: expected get, set or delete")));
                 }
             };
             let keys = key_size.map_or(Ok(0), |c| number(c, "key_size", Some(0)))?;
@@ -283,7 +283,7 @@ mod tests {
         assert_eq!(error("key,op\n"), "kv.csv:1: no column `size`");
         assert_eq!(
             error("key,op,size\na,FLY,1\n"),
-            "kv.csv:2: op `FLY` is not one of get, set and delete"
+            "kv.csv:2: op `FLY`: expected get, set or delete"
         );
         assert_eq!(error("key,op,size\na,GET,x\n"), "kv.csv:2: size `x` is not a number");
         assert_eq!(error("key,op,size\n"), "kv.csv: no requests");
