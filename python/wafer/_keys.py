@@ -35,12 +35,12 @@ class DeviceKeys(TypedDict, total=False):
     isolation: Literal["initially", "persistently"]
     """Isolation type of every handle that ``handle_isolation`` does not name."""
     fdp: bool
-    """Enables Flexible Data Placement. If false, the device is conventional: it has one handle, which all
-    placement identifiers mean, and one more for each of its ``streams``.
+    """Enables Flexible Data Placement. If false, the device is conventional: it has one handle, to which all
+    placement identifiers map, and one more for each of its ``streams``.
     """
     streams: int
-    """With ``fdp = false``: number of streams that can be open at a time, 0 to 127. Stream *n* is handle *n*
-    of every namespace; writes without a stream go to handle 0.
+    """With ``fdp = false``: number of streams that can be open at once, 0 to 127. Stream *n* is handle *n* of
+    every namespace; writes without a stream go to handle 0.
     """
     gc_policy: str
     """Victim selection policy."""
@@ -63,42 +63,41 @@ class DeviceKeys(TypedDict, total=False):
     fewer than two are free. The default is that of WARP's emulator.
     """
     gc_separate: bool
-    """With ``fdp = false``: whether relocated data goes to an open reclaim unit of its own (true) or into the
-    one that the host writes (false).
+    """With ``fdp = false``: whether relocated data goes to a separate open reclaim unit (true) or to the one
+    that the host writes (false).
     """
     gc_destination: Literal["isolation", "host", "shared", "handle", "generation", "writer"]
-    """Open reclaim unit that takes relocated data. Default: the policy's choice, which is "isolation" for all
-    but ``gittins``; ``adaptive`` changes it.
+    """Open reclaim unit that receives relocated data. Default: the policy's choice, which is "isolation"
+    except for ``gittins`` and ``midas``, which choose "generation", and ``adaptive``, which changes it.
     """
     gc_generations: int
-    """With ``gc.destination = "generation"``: number of generations of relocated data that get reclaim units
-    of their own, 1 to 8. Data moved more often joins the last generation.
+    """With ``gc.destination = "generation"``: number of generations of relocated data that get separate
+    reclaim units, 1 to 8. Data moved more often joins the last generation.
     """
     gc_separation: Literal["sepbit", "midas", "multilog", "dac", "warcip", "autostream", "fadac", "deathtime"]
     """Separation of data by lifetime within each handle, without hints from the host, for written and
-    relocated data alike. It excludes ``gc.destination``. Default: none, except for ``gittins``, which
-    chooses "deathtime" if there is no ``gc.destination`` and enough space, and ``adaptive``, which changes
-    it.
+    relocated data alike. Excludes ``gc.destination``. Default: none, except that without ``gc.destination``
+    and with enough space ``gittins`` chooses "deathtime" and ``midas`` "midas"; ``adaptive`` changes it.
     """
     gc_order: Literal["written", "spread"]
     """Which of a victim's pages fill the open reclaim unit if not all of them fit."""
     firmware_write_buffer: str | int
-    """Memory in which written pages wait, at most the logical capacity; 0: none. A page that is written again
-    while it waits, in whole or in part, is programmed once. When it is full, the page that has waited
-    longest is programmed. Flush does not empty it: the buffer survives a loss of power.
+    """Memory that buffers written pages, at most the logical capacity; 0: none. A page that is rewritten while
+    it waits, in whole or in part, is programmed once. When the buffer is full, the page that has waited
+    longest is programmed. Flush does not empty it: the buffer survives a power loss.
     """
     firmware_slc_cache: str | int
-    """Single-level-cell (SLC) region beside the reclaim units that takes all host writes first, at most the
+    """Single-level-cell (SLC) region outside the reclaim units that takes all host writes first, at most the
     logical capacity; 0: none. When it is full, its oldest page is folded: written to the reclaim unit of
-    its handle, unless it was overwritten meanwhile. The SLC programs count as media bytes.
+    its handle, unless it was overwritten in the meantime. The SLC programs count as media bytes.
     """
     firmware_parity: int
-    """Pages of data for each page of parity within a reclaim unit (RAIN n+1), 1 to 1024; 0: no parity. Parity
-    takes space beside the reclaim units' size, and is written when a stripe or its reclaim unit is closed.
+    """Data pages per parity page within a reclaim unit (RAIN n+1), 1 to 1024; 0: no parity. Parity takes space
+    outside the reclaim units and is written when a stripe or its reclaim unit is closed.
     """
     firmware_wear_difference: int
-    """Static wear levelling: the largest difference between the erases of any reclaim unit and those of the
-    least erased closed one, 1 to 2^30; 0: off. Beyond it the data of the latter is moved.
+    """Static wear levelling: maximum difference between the erases of any reclaim unit and those of the least
+    erased closed one, 1 to 2^30; 0: off. Beyond it, the data of the latter is moved.
     """
     firmware_refresh_after: float
     """Refresh: device writes after which the data of a closed reclaim unit is moved, above 0, at most 1000000;
@@ -106,25 +105,25 @@ class DeviceKeys(TypedDict, total=False):
     """
     firmware_reads_before_move: int
     """Read disturb: pages read from a reclaim unit since its erase after which its data is moved, 1 to 2^30;
-    0: any number.
+    0: no limit.
     """
     firmware_open_limit: float
-    """Reclaim unit time limit: device writes after which an open reclaim unit is closed although it is not
-    full, above 0, at most 1000000; 0: never. The drive counts no seconds, so this stands in for ERUTL.
+    """Reclaim unit time limit: device writes after which an open reclaim unit is closed even if it is not
+    full, above 0, at most 1000000; 0: never. The drive does not count seconds, so this stands in for ERUTL.
     """
     firmware_retire_after: int
-    """Retirement: erases after which a reclaim unit is used no more, 1 to 2^30; 0: never. Reclaim units
-    differ: each has its own limit within a tenth of this, by its number. If no more can be spared, the
-    drive is read-only.
+    """Retirement: erases after which a reclaim unit is retired, 1 to 2^30; 0: never. Reclaim units differ:
+    each has its own limit within a tenth of this, derived from its number. Once no further unit can be
+    spared, the drive is read-only.
     """
     firmware_mapping_cache: str | int
-    """Memory for the map, at most what all of it takes; 0: enough for all of it, and protected against a loss
-    of power. With less, the map is in translation pages of one page of flash each (DFTL). Those used last
-    are in memory. One that leaves after a change is programmed to flash beside the reclaim units, which
-    counts as media bytes.
+    """Memory for the map, up to the size of the map; 0: the whole map, protected against power loss. With
+    less, the map is in translation pages of one flash page each (DFTL). The most recently used pages are in
+    memory; a modified page is programmed when evicted, outside the reclaim units, and counts as media
+    bytes.
     """
     firmware_mapping_entries: int
-    """Entries of a translation page, 1 to 2^20; 0: those of 4 bytes that a page holds. A compressed map has
+    """Entries per translation page, 1 to 2^20; 0: as many 4-byte entries as a page holds. A compressed map has
     more, one with larger entries fewer.
     """
     namespaces: Sequence[Mapping[str, Any]]
@@ -142,23 +141,23 @@ class DeviceKeys(TypedDict, total=False):
     """Number of NAND dies. A reclaim unit is striped over all of them, or over those of its reclaim group.
     """
     timing_planes: int
-    """Planes that a die programs and erases together. It also reads them together, or with
-    ``independent_planes`` each by itself.
+    """Planes that a die programs and erases together. It also reads them together, or independently with
+    ``independent_planes``.
     """
     timing_independent_planes: bool
     """Whether the planes of a die read different pages for hosts at the same time, as much 3D flash does
-    (asynchronous independent plane read, AIPR). A read takes the first free plane. Default: they do not.
+    (asynchronous independent plane read, AIPR). A read takes the first free plane. Default: false.
     """
     timing_plane_page: str | int
-    """Page of one plane."""
+    """Page size of one plane."""
     timing_cell_bits: int
-    """Bits of a cell: pages of every plane that one program writes, 3 for TLC."""
+    """Bits per cell: the number of pages that one program writes to every plane, 3 for TLC."""
     timing_read_us: str
-    """Time to read a page from the cells (tR), by page type; one number is the time of every type."""
+    """Time to read a page from the cells (tR), by page type; a single number applies to every type."""
     timing_program_us: float
     """Time of a one-shot program of all planes."""
     timing_slc_program_us: float
-    """Time to program one page of every plane in the SLC cache (``firmware.slc_cache``), one bit a cell.
+    """Time to program one page of every plane in the SLC cache (``firmware.slc_cache``), one bit per cell.
     """
     timing_slc_read_us: float
     """Time to read a page of the SLC cache from the cells."""
@@ -167,15 +166,15 @@ class DeviceKeys(TypedDict, total=False):
     timing_block: str | int
     """Size of a block over all planes: what one erase frees."""
     timing_slice_us: float
-    """Time after which a program gives way to a waiting read. 0: it never does."""
+    """Time after which a program yields to a waiting read. 0: never."""
     timing_erase_slice_us: float
-    """Time after which an erase gives way to a waiting read. 0: it never does."""
+    """Time after which an erase yields to a waiting read. 0: never."""
     timing_missed_slices: float
-    """Share of the points between slices at which a program or erase does not give way."""
+    """Share of slice boundaries at which a program or erase does not yield."""
     timing_resume_us: float
-    """Time that a program or erase loses when it gives way."""
+    """Time that a program or erase loses when it yields."""
     timing_channels: int
-    """Number of channels; dies are spread over them evenly."""
+    """Number of channels; dies are distributed evenly over them."""
     timing_channel_rate: str | int
     """Rate of one channel."""
     timing_link_read: str | int
@@ -183,56 +182,56 @@ class DeviceKeys(TypedDict, total=False):
     timing_link_write: str | int
     """Rate of the link from the host to the drive."""
     timing_read_overhead_us: float
-    """Time of a read in controller and driver, without waiting, media and transfers."""
+    """Time of a read in controller and driver, excluding waiting, media and transfers."""
     timing_write_overhead_us: float
-    """Time of a write in controller and driver, without waiting and transfers."""
+    """Time of a write in controller and driver, excluding waiting and transfers."""
     timing_read_iops: float
-    """Most read commands per second that the controller takes."""
+    """Maximum read commands per second."""
     timing_write_iops: float
-    """Most write commands per second that the controller takes."""
+    """Maximum write commands per second."""
     timing_command_slots: int
-    """Most commands that the controller works on at a time. Further ones wait in the submission queues, in the
-    order in which hosts submitted them, so that reads wait behind writes that a full buffer or garbage
-    collection holds back. Default: no limit.
+    """Maximum number of commands that the controller processes at once. The others wait in the submission
+    queues, in the order in which hosts submitted them, so reads wait behind writes that a full buffer or
+    garbage collection holds up. Default: no limit.
     """
     timing_write_buffer: str | int
-    """Size of the write buffer: a write completes when it is in it."""
+    """Size of the write buffer. A write completes when its data is in the buffer."""
     timing_buffer_protected: bool
-    """Whether the buffer survives a loss of power, so that flush and FUA cost nothing."""
+    """Whether the buffer survives a power loss, so that flush and FUA cost nothing."""
     timing_gc_pacing: Literal["smooth", "burst"]
     """How garbage collection is spread over time."""
     timing_gc_burst: str | int
-    """Bytes that garbage collection moves at a time, with ``gc_pacing = "burst"``."""
+    """With ``gc_pacing = "burst"``: bytes that garbage collection moves at a time."""
     timing_gc_buffered: bool
-    """Whether relocated data takes room in the write buffer until it is programmed, so that hosts wait for a
-    burst that is larger than the room left.
+    """Whether relocated data occupies the write buffer until it is programmed, so that hosts wait during a
+    burst larger than the space left.
     """
     timing_gc_credit: str | int
-    """Bytes that hosts may write ahead of garbage collection while it has work: beyond them each write waits
-    until the dies have had the time for it and for its share of relocation. Default: only the write buffer
-    limits.
+    """Bytes that hosts may write ahead of garbage collection while it has work. Beyond that, each write waits
+    until the dies have had time for it and its share of relocation. Default: only the write buffer limits
+    hosts.
     """
     timing_gc_knee: float
-    """Share of the rate at which dies keep up with hosts and relocation, from which on ``gc_credit`` holds.
-    Below it garbage collection is ahead.
+    """Share of the rate at which dies keep up with hosts and relocation, from which ``gc_credit`` applies.
+    Below it, garbage collection is ahead.
     """
     timing_gc_host_rate: str | int
-    """Most bytes per second that the host may write while garbage collection moves a page for at least every
+    """Maximum host write rate, in bytes per second, while garbage collection moves at least one page for every
     50 that hosts write.
     """
     timing_metadata: float
     """Bytes of metadata programmed for each byte that the host writes."""
     timing_power_idle_w: float
-    """Power without any work, watts."""
+    """Idle power, watts."""
     timing_power_die_w: float
-    """Power of a die that reads, programs or erases, watts."""
+    """Power of a die while it reads, programs or erases, watts."""
     timing_power_channel_pj: float
-    """Energy of a byte on a channel, picojoules."""
+    """Energy per byte on a channel, picojoules."""
     timing_power_link_pj: float
-    """Energy of a byte on the link, picojoules."""
+    """Energy per byte on the link, picojoules."""
     endurance_pe_cycles: int
     """Program/erase cycles that the blocks are rated for, 1 to 1000000. A device without this table is rated
-    for one drive write a day over five years.
+    for one drive write per day over five years.
     """
     reclaim_unit: Mapping[str, Any]
     """Keys of the table ``reclaim_unit``."""
