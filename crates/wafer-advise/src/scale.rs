@@ -17,6 +17,9 @@ use super::advice::AdviseOptions;
 /// The smallest reclaim unit.
 const SMALLEST_RU: u64 = 1 << 20;
 
+/// A drive that would have to be larger by this factor is noted.
+const NOTICEABLE: f64 = 1.01;
+
 /// Returns the simulated drive, and adds notices about its differences from `device`.
 pub(super) fn device(
     device: &ResolvedDevice,
@@ -57,6 +60,14 @@ pub(super) fn device(
                 count(rus as usize, "reclaim unit"),
                 bytes(ru),
                 100.0 * overprovisioning,
+                100.0 * fill
+            ));
+        } else if touched > 0 && capacity as f64 > logical as f64 * NOTICEABLE {
+            notices.push(format!(
+                "{} is scaled down only: the traffic touches {} of its {}, more than a fill of {:.0} %",
+                device.name,
+                bytes(touched),
+                bytes(logical),
                 100.0 * fill
             ));
         }

@@ -261,6 +261,13 @@ fn a_drive_is_as_full_of_a_sparse_trace_as_asked() {
     assert_eq!(advice.touched_bytes, touched);
     let fill = touched as f64 / advice.simulated.capacity.0 as f64;
     assert!((fill - 0.9).abs() < 0.01, "{fill}");
+    // A drive that is too small stays so.
+    let set = ["capacity=16MiB", "reclaim_unit.size=1MiB", "overprovisioning=2"].map(str::to_owned);
+    let small = load_device("pm9d3", &set).unwrap();
+    let mut notices = Vec::new();
+    let kept = crate::scale::device(&small, Some(&traces), &options, &mut notices).unwrap();
+    assert_eq!(kept.config.capacity, small.config.capacity);
+    assert!(notices[0].contains("is scaled down only: the traffic touches"), "{notices:?}");
     let none = of_kind(&advice, SchemeKind::None);
     assert!(none > 1.3, "pages are relocated: {none}");
     let map = advice.map.expect("advice by address");

@@ -123,7 +123,7 @@ fn only_the_socket_of_a_dead_server_is_replaced() {
         assert_eq!(said.trim_end().lines().count(), 1, "{said}");
     };
     std::fs::write(&socket, "notes").unwrap();
-    serve(path, "no socket");
+    serve(path, "not a socket");
     assert_eq!(std::fs::read(&socket).unwrap(), b"notes");
     std::fs::remove_file(&socket).unwrap();
     let alive = UnixListener::bind(&socket).unwrap();

@@ -129,5 +129,9 @@ fn firmware_is_recommended_where_the_host_cannot_help() {
     let best = advice.schemes.iter().find(|scheme| scheme.name == advice.best).unwrap();
     let theirs = advice.schemes.iter().find(|scheme| scheme.name.ends_with(asked)).unwrap();
     assert!(theirs.waf < best.waf, "{asked} {}, {} {}", theirs.waf, best.name, best.waf);
-    assert!(advice.notices.iter().any(|n| n.contains("ask for it")), "{:?}", advice.notices);
+    assert!(
+        advice.notices.iter().any(|n| n.contains("ask the vendor for it")),
+        "{:?}",
+        advice.notices
+    );
 }

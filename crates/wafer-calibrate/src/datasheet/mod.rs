@@ -80,6 +80,16 @@ impl Datasheet {
         if let Some(dwpd) = self.dwpd.filter(|dwpd| !(0.001..=100.0).contains(dwpd)) {
             return wrong("dwpd", format!("expected 0.001 to 100 drive writes a day, not {dwpd}"));
         }
+        if let Some(power) = self.power.filter(|power| !(0.1..=1000.0).contains(power)) {
+            return wrong("power", format!("expected 0.1 to 1000 watts, not {power}"));
+        }
+        if self.seq_write.0 as f64 > 1.25 * self.seq_read.0 as f64 {
+            let reason = format!(
+                "{}/s are more than sequential reads, {}/s: are they exchanged?",
+                self.seq_write, self.seq_read
+            );
+            return wrong("seq_write", reason);
+        }
         let random = self.rand_write * PAGE;
         if random > self.seq_write.0 as f64 {
             let reason = format!(

@@ -53,6 +53,9 @@ pub struct Profile {
     pub life_bytes: Option<f64>,
     /// Every key, with its reason.
     pub lines: Vec<Line>,
+    /// Figures of the data sheet that the device does not reach, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notices: Vec<String>,
 }
 
 const READ_US: f64 = 42.0;
@@ -60,6 +63,12 @@ const READ_LATENCY_US: f64 = 65.0;
 const WRITE_LATENCY_US: f64 = 11.0;
 const ERASE_US: f64 = 2500.0;
 const FORCED_FREE: f64 = 0.004;
+/// Channels and their rate, MT/s of 8 bits (ONFI), from slow to fast drives.
+const CHANNELS: [(u32, u64); 4] = [(8, 1200), (16, 1600), (16, 2400), (16, 3600)];
+/// Bytes per second that hosts move, over the rate of all channels.
+const CHANNEL_USE: f64 = 5.0 / 6.0;
+/// Reads that random reads of many commands get, over those of dies that never idle.
+const DIE_USE: f64 = 0.97;
 /// Number of reclaim units to aim at, at least: closed forms hold from about 1,000 on.
 const UNITS: f64 = 800.0;
 
@@ -103,6 +112,7 @@ pub(super) fn of(sheet: &Datasheet) -> Result<Profile, LabError> {
     let count = ((effective + 1.0) / (1.0 - FORCED_FREE)).max(effective + 2.0).round();
     let op = round(((count + 0.5) / logical - 1.0).max(0.0), 1e4);
 
+    let mut notices = Vec::new();
     let mut lines = Vec::new();
     let mut line = |key: &str, value: String, basis: Basis, why: String| {
         lines.push(Line { key: key.to_owned(), value, basis, why });
@@ -151,6 +161,16 @@ pub(super) fn of(sheet: &Datasheet) -> Result<Profile, LabError> {
         "random read; the dies give {single:.0} IOPS one page at a time, {:.0} on all planes",
         single * f64::from(flash.planes)
     );
+    let most = single * if independent { f64::from(flash.planes) } else { 1.0 };
+    if sheet.rand_read > DIE_USE * most {
+        notices.push(format!(
+            "random read: {} IOPS are given; {} dies of {} planes with read_us {read_us} serve about {:.0}",
+            sheet.rand_read,
+            flash.dies,
+            flash.planes,
+            DIE_USE * most
+        ));
+    }
     line("timing.independent_planes", independent.to_string(), Inferred, why);
     line("timing.plane_page", size(PLANE_PAGE), Assumed, "usual for 3D TLC".into());
     line("timing.cell_bits", CELL_BITS.to_string(), Assumed, "TLC".into());
@@ -169,7 +189,12 @@ pub(super) fn of(sheet: &Datasheet) -> Result<Profile, LabError> {
     line("timing.slice_us", "150.0".into(), Assumed, "128 on a PM9A3, 260 on a PE8110".into());
     line("timing.erase_slice_us", "500.0".into(), Assumed, "p99.99 of reads, PM9A3".into());
     line("timing.missed_slices", "0.1".into(), Assumed, "0.13 on a PM9A3, 0.06 on a PE8110".into());
-    let (channels, rate) = if sheet.seq_read.0 > 8_000_000_000 { (16, 1600) } else { (8, 1200) };
+    let moved = sheet.seq_read.max(sheet.seq_write).0 as f64;
+    let carried =
+        |(channels, rate): &(u32, u64)| f64::from(*channels) * *rate as f64 * 1e6 * CHANNEL_USE;
+    let fits = CHANNELS.iter().find(|channels| carried(channels) >= moved);
+    let fastest = &CHANNELS[CHANNELS.len() - 1];
+    let (channels, rate) = *fits.unwrap_or(fastest);
     line("timing.channels", channels.to_string(), Assumed, "usual for its read rate".into());
     let channel_rate = rate * 1_000_000;
     line("timing.channel_rate", size(channel_rate), Assumed, format!("ONFI, {rate} MT/s"));
@@ -179,6 +204,11 @@ pub(super) fn of(sheet: &Datasheet) -> Result<Profile, LabError> {
 
     let transfer = PAGE / channel_rate as f64 * 1e6 + PAGE / sheet.seq_read.0 as f64 * 1e6;
     let parts = read_us + transfer + 1e6 / sheet.rand_read;
+    if let Some(us) = sheet.read_latency.filter(|us| *us < parts) {
+        notices.push(format!(
+            "read latency: {us} µs are given; a single read takes at least {parts:.1} µs"
+        ));
+    }
     let (latency, basis, why) = match sheet.read_latency {
         Some(us) if us < parts => (
             us,
@@ -197,6 +227,12 @@ pub(super) fn of(sheet: &Datasheet) -> Result<Profile, LabError> {
     };
     let overhead = round((latency - parts).max(0.0), 100.0);
     line("timing.read_overhead_us", number(overhead), basis, why);
+    if fits.is_none() {
+        let most = carried(fastest) / 1e9;
+        notices.push(format!(
+            "sequential rates: channels of today's drives carry about {most:.0} GB/s"
+        ));
+    }
     let transfer = PAGE / link_write.0 as f64 * 1e6;
     let (latency, basis, why) = match sheet.write_latency {
         Some(us) => (us, Inferred, format!("{us} µs for a single write, less transfer")),
@@ -236,6 +272,7 @@ pub(super) fn of(sheet: &Datasheet) -> Result<Profile, LabError> {
         effective_overprovisioning_range: spare.range,
         life_bytes,
         lines,
+        notices,
     };
     let geometry = profile.device()?.geometry;
     if let Some(rated) = rated {

@@ -14,7 +14,7 @@ use super::{Datasheet, PAGE};
 const FACTORS: (f64, f64) = (0.81, 1.02);
 /// Over-provisioning that a drive may have.
 const LEAST: f64 = 0.02;
-const MOST: f64 = 4.0;
+const MOST: f64 = 1.5;
 
 /// Times of the media for a page, over all dies, in seconds.
 #[derive(Clone, Copy, Debug)]
@@ -53,7 +53,10 @@ impl Spare {
         let ratio = sheet.seq_write.0 as f64 / (sheet.rand_write * PAGE);
         let op = over_provisioning(waf, pages).ok_or_else(|| {
             let why = match waf > 2.0 {
-                true => "so little over-provisioning that no drive has it",
+                true => {
+                    "so little over-provisioning that no drive has it; a drive that maps more than 4 KiB at a time, as many \
+                     QLC drives do, cannot be inferred"
+                }
                 false => "more over-provisioning than drives have: are these rates of a cache?",
             };
             LabError::argument(
@@ -64,7 +67,7 @@ impl Spare {
         let end = |factor: f64, otherwise: f64| {
             over_provisioning(factor * ratio, pages).unwrap_or(otherwise)
         };
-        let range = (end(FACTORS.1, op).min(op), end(FACTORS.0, op).max(op));
+        let range = (end(FACTORS.1, LEAST).min(op), end(FACTORS.0, MOST).max(op));
         Ok(Spare { waf, op, range })
     }
 }

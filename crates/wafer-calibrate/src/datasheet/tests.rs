@@ -142,3 +142,72 @@ fn contradictions_are_refused() {
         assert!(message.starts_with(expected) && !message.contains('\n'), "{message}");
     }
 }
+
+/// A plausible data sheet of 960 GB.
+fn usual() -> Datasheet {
+    Datasheet {
+        capacity: Bytes(960_000_000_000),
+        seq_read: Bytes(6_500_000_000),
+        seq_write: Bytes(1_500_000_000),
+        rand_read: 580_000.0,
+        rand_write: 70_000.0,
+        read_latency: None,
+        write_latency: None,
+        dwpd: None,
+        power: None,
+    }
+}
+
+#[test]
+fn figures_that_the_device_does_not_reach_are_noted() {
+    assert!(usual().profile().unwrap().notices.is_empty());
+    let notices = |sheet: Datasheet| sheet.profile().unwrap().notices.join("\n");
+    let few_dies =
+        Datasheet { capacity: Bytes(480_000_000_000), rand_read: 1_500_000.0, ..usual() };
+    assert!(notices(few_dies).starts_with("random read: 1500000 IOPS are given;"));
+    let instant = notices(Datasheet { read_latency: Some(1.0), ..usual() });
+    assert!(
+        instant.starts_with("read latency: 1 µs are given; a single read takes at least"),
+        "{instant}"
+    );
+    let huge = Datasheet { seq_read: Bytes(90_000_000_000), ..usual() };
+    assert!(notices(huge).contains("sequential rates: channels"));
+}
+
+#[test]
+fn channels_carry_sequential_reads() {
+    let fast = Datasheet {
+        capacity: Bytes(15_360_000_000_000),
+        seq_read: Bytes(28_000_000_000),
+        seq_write: Bytes(14_000_000_000),
+        rand_read: 5_500_000.0,
+        rand_write: 900_000.0,
+        ..usual()
+    };
+    let profile = fast.profile().unwrap();
+    let reads =
+        "[r]\nrw=read\nbs=128k\niodepth=256\nsize=50%\ntime_based\nruntime=20ms\nramp_time=5ms\n";
+    let rate = measure(&profile, reads, "sequential").read.unwrap().bytes_per_second;
+    assert!((rate / 28e9 - 1.0).abs() < 0.1, "{rate}");
+}
+
+#[test]
+fn rates_of_caches_and_exchanged_rates_are_refused() {
+    let refused = |sheet: Datasheet| sheet.profile().unwrap_err().to_string();
+    let consumer = Datasheet {
+        capacity: Bytes(2_000_000_000_000),
+        seq_read: Bytes(7_450_000_000),
+        seq_write: Bytes(6_900_000_000),
+        rand_read: 1_400_000.0,
+        rand_write: 1_550_000.0,
+        ..usual()
+    };
+    assert!(refused(consumer).contains("rates of a cache?"));
+    let exchanged = Datasheet { seq_write: Bytes(9_000_000_000), ..usual() };
+    assert!(refused(exchanged).contains("exchanged?"));
+    let large_pages = Datasheet { rand_write: 10_000.0, ..usual() };
+    assert!(refused(large_pages).contains("maps more than 4 KiB"));
+    assert!(
+        refused(Datasheet { power: Some(1e12), ..usual() }).contains("expected 0.1 to 1000 watts")
+    );
+}

@@ -46,7 +46,7 @@ pub(crate) struct AdviseArgs {
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=128))]
     pub(crate) handles: u16,
 
-    /// Share of the drive's capacity that the traffic of a trace touches; the simulated drive is sized to match.
+    /// Share of the drive's capacity that the traffic of a trace touches; the simulated drive is scaled down to match.
     /// 0 keeps the device's own size. Default: 0.9.
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) fill: Option<f64>,

@@ -67,6 +67,7 @@ fn from_datasheet(args: &DatasheetArgs, quiet: bool) -> anyhow::Result<()> {
         power: args.power,
     }
     .profile()?;
+    output::notices(quiet, &profile.notices);
     let text = profile.toml();
     if to_stdout {
         return output::text(&text);

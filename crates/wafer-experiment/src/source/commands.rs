@@ -186,6 +186,6 @@ mod tests {
             "arrays: command 1: namespace 3; the device has 1"
         );
         let error = experiment(vec![Command::deallocate(0, 8)], true).check();
-        assert!(error.unwrap_err().to_string().contains("no write among the commands"));
+        assert!(error.unwrap_err().to_string().contains("no command writes"));
     }
 }

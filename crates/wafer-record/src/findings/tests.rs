@@ -294,7 +294,7 @@ fn the_costliest_handle_is_the_one_of_the_table() {
         let found = Finding::all(record).into_iter();
         found.map(|f| f.title).find(|title| title.contains("of the relocated data")).unwrap()
     };
-    assert!(costliest(&record).ends_with("came out of reclaim units of handle 0."));
+    assert!(costliest(&record).ends_with("came from reclaim units of handle 0."));
     record.attribution = Some(two(0, [[20, 0], [0, 600]]));
     assert_eq!(costliest(&record), "97 % of the relocated data belongs to handle 1.");
 }

