@@ -248,7 +248,10 @@ fn reproduced(plan: &Plan, study: &Study, row: &Row, outcomes: &Outcomes) -> Rep
         result: results.first().cloned(),
         results,
         failure,
-        reason: compared.reason.clone().or_else(|| is_small.then(too_small)),
+        reason: match compared.reason.clone() {
+            Some(reason) if is_small => Some(format!("{} {reason}", too_small())),
+            reason => reason.or_else(|| is_small.then(too_small)),
+        },
         ..compared
     }
 }
