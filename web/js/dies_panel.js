@@ -59,11 +59,11 @@ export function diesPanel(state) {
       ...timed.flatMap((r) => ordered(r.record.time.dies, WORK).map(([work, share]) => [r.label, words(work), share])),
       ...bands.flatMap((band) => ordered(band.parts, PARTS).map(([part, us]) => [band.name, words(part), us]))];
     show(body,
-      table("Use of the dies", [{ name: "run" }, { name: "busy", number: true }, { name: "power", number: true }, { name: "share of total die time" }],
+      table("Die utilisation", [{ name: "run" }, { name: "busy", number: true }, { name: "power", number: true }, { name: "share of total die time" }],
         timed.map((r) => [r.label, percent(1 - (r.record.time.dies.idle ?? 0)), `${r.record.time.mean_watts.toFixed(1)} W`, stack(r.record.time.dies, WORK)])),
       legend(used, WORK),
       bands.length ? [
-        table("What latencies consist of", [{ name: `${run.label}: requests` }, { name: "mean", number: true }, { name: "share of their time" }],
+        table("Latency breakdown", [{ name: `${run.label}: requests` }, { name: "mean", number: true }, { name: "share of their time" }],
           bands.map((band) => [band.name, micros(Object.values(band.parts).reduce((sum, us) => sum + us, 0)), stack(band.parts, PARTS)])),
         legend(parts, PARTS)] : null);
   };
