@@ -596,7 +596,7 @@ describe("what comes from outside", () => {
     assert.ok(elements < 8000, `${elements} elements`);
     // The least: other programs on the machine can only make it more.
     assert.ok(Math.min(...times) < 250, `${times} ms`);
-    assert.match(await page.locator("#runs").innerText(), /Curves have fewer points/);
+    assert.match(await page.locator("#runs").innerText(), /Curves are thinned/);
     await done();
   });
 
