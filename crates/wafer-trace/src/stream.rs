@@ -401,15 +401,17 @@ impl CommandStream for TraceStream {
                         outside,
                         "requests beyond the end of the namespace, left out in whole or part",
                     ),
+                    ("trace_damaged", damaged, "damaged records in one pass, left out"),
+                    ("trace_passes", t.passes + 1, "times that the trace was begun"),
                     (
                         "trace_unwritten",
                         unwritten,
                         "requests on pages that the trace never writes, left out by compaction",
                     ),
-                    ("trace_damaged", damaged, "damaged records in one pass, left out"),
-                    ("trace_passes", t.passes + 1, "times that the trace was begun"),
                 ]
-                .map(|(name, value, meaning)| Figure {
+                .into_iter()
+                .filter(|(name, value, _)| *name != "trace_unwritten" || *value > 0)
+                .map(move |(name, value, meaning)| Figure {
                     tenant: tenant.clone(),
                     ..Figure::new(name, value as f64, "", meaning)
                 })

@@ -31,17 +31,17 @@ pub(super) fn costs(a: &AttributionRecord, timeline: &Timeline) -> (u64, Vec<Han
     let column = |j: usize| a.relocated_bytes.iter().map(|row| row[j]).sum::<u64>();
     let row = |i: usize| a.relocated_bytes[i].iter().sum::<u64>();
     let all: u64 = (0..count).map(row).sum();
-    // Whole pages, also where hosts wrote parts of them.
-    let programmed = |h: usize| {
+    // The rest of pages that hosts wrote in part.
+    let completed = |h: usize| {
         let mut series = timeline.handles.iter().filter(|(key, _)| key.to_string() == a.handles[h]);
         let media = series.next().map_or(0, |(_, series)| series.end().1);
-        media.saturating_sub(a.collected[h].relocated_bytes).max(a.host_bytes[h])
+        media.saturating_sub(a.collected[h].relocated_bytes).saturating_sub(a.host_bytes[h])
     };
     let cost = |h: usize| HandleCost {
         handle: a.handles[h].clone(),
         host_bytes: a.host_bytes[h],
         sequential_share: Some(ratio(a.sequential_bytes[h], a.host_bytes[h])),
-        waf: (a.host_bytes[h] > 0).then(|| ratio(programmed(h) + column(h), a.host_bytes[h])),
+        waf: (a.host_bytes[h] > 0).then(|| 1.0 + ratio(completed(h) + column(h), a.host_bytes[h])),
         moved_share: ratio(column(h), all),
         caused_share: Some(ratio(row(h), all)),
         own_cause: Some(ratio(a.relocated_bytes[h][h], column(h))),
