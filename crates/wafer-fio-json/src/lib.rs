@@ -7,7 +7,8 @@
 //!
 //! # Invariants
 //! The keys are those of fio, but for shares of queue depths (`iodepth_level`, `iodepth_submit`, `iodepth_complete`) and
-//! `disk_util`: a run does not record them.
+//! `disk_util`, which a run does not record, and for `namespace_bytes`: `offset` and `size` are bytes of so many.
+//! `job_start` is in model time, milliseconds from the start of the run.
 //!
 //! # Error model
 //! A run without a clock has no such results.
@@ -38,6 +39,9 @@ pub fn fio_json(record: &Record) -> Option<Value> {
         for (key, found) in latency_target(spec, &record.application) {
             value[key] = found;
         }
+        if let Some(bytes) = spec.map(|spec| spec.namespace_bytes).filter(|bytes| *bytes > 0) {
+            value["namespace_bytes"] = bytes.into();
+        }
         if let Some(steady) = spec.and_then(|spec| steady_state(spec, &record.application)) {
             value["steadystate"] = steady;
         }
@@ -55,15 +59,9 @@ pub fn fio_json(record: &Record) -> Option<Value> {
 
 /// Returns the options of a job under fio's names, as text.
 fn options(spec: &JobRecord) -> Value {
-    let sizes = match &spec.bs {
-        split if split.contains('/') => "bssplit",
-        range if range.contains('-') => "bsrange",
-        _ => "bs",
-    };
     let mut options = json!({
         "name": spec.name,
         "rw": spec.rw,
-        sizes: spec.bs.replace("KiB", "k").replace("MiB", "m"),
         "iodepth": spec.iodepth.to_string(),
         "numjobs": spec.count.to_string(),
         "offset": spec.offset.to_string(),
@@ -71,6 +69,15 @@ fn options(spec: &JobRecord) -> Value {
     });
     for (name, value) in &spec.options {
         options[name] = value.as_str().into();
+    }
+    let sizes = match &spec.bs {
+        split if split.contains('/') => "bssplit",
+        range if range.contains('-') => "bsrange",
+        _ => "bs",
+    };
+    // Sizes that differ by direction are among the options.
+    if ["bs", "bsrange", "bssplit"].iter().all(|name| options.get(name).is_none()) {
+        options[sizes] = spec.bs.replace("KiB", "k").replace("MiB", "m").into();
     }
     options
 }
@@ -162,7 +169,7 @@ fn job(name: &str, group: u32, job: &Directions, options: Option<Value>) -> Valu
     json!({
         "jobname": name,
         "groupid": group,
-        "job_start": 0,
+        "job_start": (job.start * 1e3).round() as u64,
         "error": 0,
         "eta": 0,
         "elapsed": seconds.ceil() as u64,

@@ -35,7 +35,7 @@ pub(crate) fn all<'a>(
             name,
             spec: None,
             options: None,
-            results: Directions { seconds, read, write, trim, flush },
+            results: Directions { seconds, read, write, trim, flush, ..Directions::default() },
         }];
     }
     let mut all: Vec<Reported<'a>> = Vec::new();
@@ -70,6 +70,7 @@ fn joined(one: &Directions, other: &Directions) -> Directions {
         (None, None) => None,
     };
     Directions {
+        start: one.start.min(other.start),
         seconds,
         read: direction(&one.read, &other.read),
         write: direction(&one.write, &other.write),

@@ -228,6 +228,9 @@ pub struct JobRecord {
     pub iodepth: u32,
     /// Namespace, from 1.
     pub namespace: u32,
+    /// Its size, bytes; 0 in records of older versions.
+    #[serde(default)]
+    pub namespace_bytes: u64,
     /// Placement indices of its writes, in fio's order; empty without a placement directive.
     pub placement_indices: Vec<u16>,
     /// Reclaim unit handles of its writes; empty for a job that does not write.
@@ -238,7 +241,7 @@ pub struct JobRecord {
     /// Seconds for which it must be steady (`steadystate_duration`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady_state_seconds: Option<u64>,
-    /// Other options that determine when commands arrive, such as `rate_iops` and `thinktime`, as fio spells them.
+    /// Other options that determine which commands arrive and when, such as `rate_iops`, as fio spells them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub options: BTreeMap<String, String>,
 }

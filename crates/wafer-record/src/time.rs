@@ -111,6 +111,9 @@ pub struct LifeRecord {
 /// Reads, writes, trims and flushes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Directions {
+    /// Model time at which their measurement began, seconds: the end of the ramp of a job.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub start: f64,
     /// Model time in which they were measured, seconds.
     #[serde(default)]
     pub seconds: f64,
@@ -126,6 +129,10 @@ pub struct Directions {
     /// Flushes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flush: Option<Requests>,
+}
+
+fn is_zero(seconds: &f64) -> bool {
+    *seconds == 0.0
 }
 
 impl TimeRecord {

@@ -7,9 +7,11 @@ use std::path::PathBuf;
 
 use toml_edit::DocumentMut;
 use wafer_config::{ResolvedDevice, device_from_text};
+use wafer_fio::file::Target;
 use wafer_interface::{GcPacing, TimingConfig};
 use wafer_lab::{Control, Experiment, FioSource, LabError, Options, Workload, run};
 
+use super::jobs;
 use super::measured::{Latency, PERCENTILES, Row};
 
 /// Bytes of a scaled reclaim unit.
@@ -23,6 +25,8 @@ const LEAST_PAGES: u64 = 256;
 #[derive(Clone, Debug)]
 pub(crate) struct Bench {
     device: ResolvedDevice,
+    /// Bytes of the whole drive.
+    whole: u64,
 }
 
 /// What the drive did under a load.
@@ -31,6 +35,8 @@ pub(crate) struct Outcome {
     pub(crate) read: Latency,
     pub(crate) write: Latency,
     pub(crate) waf: f64,
+    /// Writes of 4 KiB per second.
+    pub(crate) writes_per_s: f64,
 }
 
 impl Bench {
@@ -70,7 +76,7 @@ impl Bench {
         document.remove("namespaces");
         let scale = [format!("capacity={capacity}"), format!("reclaim_unit.size={unit}")];
         let scaled = device_from_text(&device.name, &document.to_string(), &scale)?;
-        Ok(Bench { device: scaled })
+        Ok(Bench { device: scaled, whole: device.geometry.namespace_bytes().iter().sum() })
     }
 
     /// Runs the load of a row for this many seconds of model time.
@@ -89,13 +95,25 @@ impl Bench {
         // A scaled reclaim unit does not hold a burst. Reads do not wait for them.
         device.config.timing = Some(TimingConfig { gc_pacing: GcPacing::Smooth, ..timing.clone() });
         let milliseconds = (seconds * 1e3).round();
-        let limits = format!("time_based\nruntime={milliseconds}ms\nramp_time=100ms\n");
-        let text = row.jobs.replacen("[global]\n", &format!("[global]\n{limits}"), 1);
+        // Passes that repeat themselves would let all data of a reclaim unit die at the same time.
+        let limits =
+            format!("time_based\nruntime={milliseconds}ms\nramp_time=100ms\nrandrepeat=0\n");
+        let geometry = &self.device.geometry;
+        let measured = Target {
+            namespace_bytes: vec![row.drive_bytes.unwrap_or(self.whole)],
+            namespace_handles: (geometry.namespace_handles.iter())
+                .map(|handles| handles.len() as u16 * geometry.groups)
+                .collect(),
+            page_bytes: geometry.page_bytes,
+        };
+        let bytes = geometry.namespace_bytes().iter().sum();
+        let jobs = jobs::scaled(&row.jobs, &row.name, &measured, bytes)?;
+        let text = jobs.replacen("[global]\n", &format!("[global]\n{limits}"), 1);
         let source = FioSource { path: PathBuf::from(format!("{}.fio", row.name)), text };
         let options = Options {
             seed: Some(seed),
             timed: true,
-            precondition: Some("sequential+random:2".parse().unwrap_or_default()),
+            precondition: Some(row.before.parse().unwrap_or_default()),
             samples: Some(2),
             ..Options::default()
         };
@@ -114,6 +132,7 @@ impl Bench {
         Ok(Outcome {
             read: latency(job(reads).and_then(|job| job.read.as_ref())),
             write: latency(job(writes).and_then(|job| job.write.as_ref())),
+            writes_per_s: time.write.map_or(0.0, |all| all.bytes_per_second / 4096.0),
             waf: summary.media_bytes as f64 / summary.host_bytes.max(1) as f64,
         })
     }

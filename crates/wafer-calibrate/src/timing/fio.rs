@@ -6,47 +6,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::Deserialize;
-use wafer_fio::file::{JobFile, Target};
-use wafer_fio::job::WRITE;
+use wafer_fio::job::{Distribution, JobSpec, Order, WRITE};
 use wafer_lab::LabError;
 use wafer_record::files::read_text;
 
-use super::measured::{Latency, Measured, PERCENTILES, Row};
+use super::jobs::{Section, section};
+use super::measured::{Latency, Measured, PERCENTILES, RANDOM, Row, STEADY};
 
-/// Options that have the same effect here.
-const KEPT: [&str; 31] = [
-    "rw",
-    "readwrite",
-    "bs",
-    "blocksize",
-    "bssplit",
-    "bsrange",
-    "blocksize_range",
-    "iodepth",
-    "iodepth_low",
-    "iodepth_batch_complete",
-    "iodepth_batch_complete_min",
-    "io_submit_mode",
-    "numjobs",
-    "rate",
-    "rate_iops",
-    "rate_process",
-    "rwmixread",
-    "rwmixwrite",
-    "norandommap",
-    "random_distribution",
-    "thinktime",
-    "thinktime_blocks",
-    "thinktime_blocks_type",
-    "percentage_random",
-    "loops",
-    "fsync",
-    "fdatasync",
-    "sync",
-    "writefua",
-    "flow",
-    "flow_id",
-];
 /// Engines that keep more than one command in flight.
 const ASYNCHRONOUS: [&str; 6] = ["libaio", "io_uring", "io_uring_cmd", "posixaio", "xnvme", "sg"];
 
@@ -70,11 +36,15 @@ struct Job {
     jobname: String,
     #[serde(rename = "job options", default)]
     options: Options,
-    /// When it began, milliseconds since 1970 (fio 3.36 and later), and how long it ran.
+    /// Number of its group: `stonewall` and `new_group` begin another.
     #[serde(default)]
-    job_start: u64,
+    groupid: u32,
+    /// When it began, milliseconds (fio 3.36 and later), and how long it ran.
+    job_start: Option<u64>,
     #[serde(default)]
     job_runtime: u64,
+    /// Bytes of its drive (wafer only).
+    namespace_bytes: Option<u64>,
     #[serde(default)]
     read: Direction,
     #[serde(default)]
@@ -122,10 +92,12 @@ impl Measured {
             if paths[..at].contains(path) {
                 return Err(LabError::argument("fio_json", format!("{label} is given twice")));
             }
-            match row(path, parse(&label, &read_text(path)?)?) {
+            let mut notices = Vec::new();
+            match row(path, parse(&label, &read_text(path)?)?, &mut notices) {
                 Ok(row) => measured.rows.push(row),
                 Err(reason) => measured.notices.push(format!("{label}: not used: {reason}")),
             }
+            measured.notices.extend(notices.iter().map(|notice| format!("{label}: {notice}")));
         }
         if measured.rows.is_empty() {
             let reasons = measured.notices.first().cloned().unwrap_or_default();
@@ -153,13 +125,24 @@ fn parse(label: &str, text: &str) -> Result<Output, LabError> {
     })
 }
 
-/// Returns two jobs that did not run at the same time, if fio says so.
-fn one_after_the_other(jobs: &[Job]) -> Option<(&str, &str)> {
-    let began = jobs.iter().filter(|job| job.job_start > 0 && job.job_runtime > 0);
-    let first = began.clone().min_by_key(|job| job.job_start + job.job_runtime)?;
-    let later = began.max_by_key(|job| job.job_start)?;
-    let apart = later.job_start >= first.job_start + first.job_runtime;
-    apart.then_some((&first.jobname, &later.jobname))
+/// Returns why jobs that did not run at the same time cannot be used, if fio tells.
+fn one_after_the_other(jobs: &[Job]) -> Option<String> {
+    let other = jobs.iter().find(|job| job.groupid != jobs[0].groupid);
+    if let Some(other) = other.filter(|_| jobs.iter().all(|job| job.job_start.is_none())) {
+        return Some(format!(
+            "jobs {} and {} are of different groups, and this fio does not say when they began: behind `stonewall` they \
+             did not run together; give each a result of its own",
+            jobs[0].jobname, other.jobname
+        ));
+    }
+    let ran = jobs.iter().filter(|job| job.job_runtime > 0);
+    let ran = ran.filter_map(|job| Some((job, job.job_start?)));
+    let (first, start) = ran.clone().min_by_key(|(job, start)| start + job.job_runtime)?;
+    let (later, begun) = ran.max_by_key(|(_, start)| *start)?;
+    (begun >= start + first.job_runtime).then(|| {
+        let (first, later) = (&first.jobname, &later.jobname);
+        format!("job {later} began when {first} had ended; give each a result of its own")
+    })
 }
 
 /// What a second of writes comes to.
@@ -170,14 +153,8 @@ struct Written {
 }
 
 /// Returns whether several writes of these jobs, which came to so much, were always in flight.
-fn is_unpaced(jobs: &str, written: Written) -> bool {
-    let target =
-        Target { namespace_bytes: vec![1 << 40], namespace_handles: Vec::new(), page_bytes: 4096 };
-    let Ok(jobs) = JobFile::parse(jobs, "").and_then(|file| file.resolve(&target)) else {
-        // The first run says what is wrong with them.
-        return false;
-    };
-    let writers = || jobs.jobs.iter().filter(|job| job.direction.used().contains(&WRITE));
+fn is_unpaced(jobs: &[JobSpec], written: Written) -> bool {
+    let writers = || jobs.iter().filter(|job| job.direction.used().contains(&WRITE));
     let depth: u64 = writers().map(|job| u64::from(job.iodepth)).sum();
     if depth < 2 || writers().any(|job| job.thinktime_us > 0) {
         return false;
@@ -189,15 +166,23 @@ fn is_unpaced(jobs: &str, written: Written) -> bool {
         || behind(written.bytes, writers().map(|job| asked(job.rate)).sum())
 }
 
-/// Returns the row of a result, or why it cannot be used.
-fn row(path: &Path, output: Output) -> Result<Row, String> {
-    if let Some((first, later)) = one_after_the_other(&output.jobs) {
-        return Err(format!(
-            "job {later} began when {first} had ended; give each a result of its own"
-        ));
+/// Returns whether what a job writes, if anything, leaves a drive as writes do that are random over all of it.
+fn is_uniform(job: &JobSpec) -> bool {
+    let is_whole = job.offset == 0 && job.size + (1 << 20) > job.namespace_bytes;
+    let is_random = job.order == Order::Random && job.percent_random[WRITE] == 100;
+    let is_flat = job.distribution[WRITE] == Distribution::Uniform;
+    !job.direction.used().contains(&WRITE) || (is_whole && is_random && is_flat)
+}
+
+/// Returns the row of a result, or why it cannot be used. What of its jobs is not followed goes to the notices.
+fn row(path: &Path, output: Output, notices: &mut Vec<String>) -> Result<Row, String> {
+    if let Some(reason) = one_after_the_other(&output.jobs) {
+        return Err(reason);
     }
-    let mut text = "[global]\nsize=100%\n".to_owned();
+    let mut text = "[global]\n".to_owned();
     let mut sections: Vec<(String, Options)> = Vec::new();
+    let (mut jobs, mut file) = (Vec::new(), None);
+    let bytes = output.jobs.iter().find_map(|job| job.namespace_bytes);
     let mut probes: [Option<(f64, String, Latency)>; 2] = [None, None];
     let mut written = Written::default();
     for job in &output.jobs {
@@ -212,12 +197,12 @@ fn row(path: &Path, output: Output) -> Result<Row, String> {
                 "job {name} has no option rw; fio writes it with --output-format=json"
             ));
         };
-        if !["read", "write", "rw", "readwrite", "randread", "randwrite", "randrw"]
-            .contains(&kind.as_str())
+        let plain = kind.split(':').next().unwrap_or_default();
+        if !["read", "write", "rw", "readwrite", "randread", "randwrite", "randrw"].contains(&plain)
         {
             return Err(format!("job {name}: rw={kind}"));
         }
-        let other = match kind.trim_start_matches("rand") {
+        let other = match plain.trim_start_matches("rand") {
             "read" if job.write.iops > 0.0 => "writes",
             "write" if job.read.iops > 0.0 => "reads",
             _ => "",
@@ -230,6 +215,11 @@ fn row(path: &Path, output: Output) -> Result<Row, String> {
         }
         // Runs of wafer have no page cache, and keep any number of commands in flight.
         let own = output.version.contains("wafer");
+        if own && job.namespace_bytes.is_none() {
+            return Err(format!(
+                "job {name} has no namespace_bytes: an older wafer wrote it; run it again"
+            ));
+        }
         if !own && text_of("direct").as_deref() != Some("1") {
             return Err(format!(
                 "job {name} is not direct=1: its latency is that of the page cache"
@@ -245,21 +235,32 @@ fn row(path: &Path, output: Output) -> Result<Row, String> {
             true => text_of("iodepth").and_then(|depth| depth.parse().ok()).unwrap_or(1.0),
             false => 1.0,
         };
-        if !asynchronous {
-            options.remove("iodepth");
+        let own_file = text_of("filename");
+        if own_file.is_some() && *file.get_or_insert_with(|| own_file.clone()) != own_file {
+            notices.push(format!("job {name}: filename: all jobs run on one drive here"));
         }
         // Clones of a job are entries of their own without group_reporting.
         let known = sections.iter().position(|(of, known)| of == name && *known == options);
         let section = known.unwrap_or(sections.len());
         if known.is_none() {
-            text += &format!("[job{section}]\n");
-            for (key, value) in options.iter().filter(|(key, _)| KEPT.contains(&key.as_str())) {
-                let value = value.as_str().map_or(value.to_string(), str::to_owned);
-                if value.contains(['\n', '\r', '[']) {
-                    return Err(format!("job {name}: {key} is not one value"));
+            let mut used = Vec::new();
+            for (key, value) in output.global.iter().chain(&job.options) {
+                let begins = ["stonewall", "wait_for_previous"].contains(&key.as_str());
+                let is_without_effect =
+                    (begins && section == 0) || (key == "iodepth" && !asynchronous);
+                if !is_without_effect {
+                    used.push((
+                        key.as_str(),
+                        value.as_str().map_or(value.to_string(), str::to_owned),
+                    ));
                 }
-                text += &format!("{key}={value}\n");
             }
+            let found = self::section(used.into_iter(), bytes);
+            let found = found.map_err(|reason| format!("job {name}: {reason}"))?;
+            let Section { lines, jobs: clones, notices: unlike } = found;
+            text += &format!("[job{section}]\n{lines}");
+            jobs.extend(clones);
+            notices.extend(unlike.iter().map(|unlike| format!("job {name}: {unlike}")));
             sections.push((name.clone(), options));
         }
         for (probe, direction) in probes.iter_mut().zip([&job.read, &job.write]) {
@@ -280,8 +281,10 @@ fn row(path: &Path, output: Output) -> Result<Row, String> {
     Ok(Row {
         name: path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
         writes_per_s: written.bytes / 4096.0,
-        unpaced: is_unpaced(&text, written),
+        unpaced: is_unpaced(&jobs, written),
         jobs: text,
+        drive_bytes: bytes,
+        before: if jobs.iter().all(is_uniform) { RANDOM } else { STEADY },
         probes: (reader, writer),
         read,
         write,
@@ -299,6 +302,10 @@ mod tests {
  {"jobname": "r", "job options": {"rw": "randread"},
   "read": {"iops": 900, "clat_ns": {"mean": 80000.5, "percentile": {"50.000000": 70000, "99.000000": 250000}}}}]}"#;
 
+    fn row(path: &Path, output: Output) -> Result<Row, String> {
+        super::row(path, output, &mut Vec::new())
+    }
+
     #[test]
     fn jobs_and_latency_are_taken() {
         let row = row(Path::new("/x/a.json"), parse("a", RESULT).unwrap()).unwrap();
@@ -306,7 +313,7 @@ mod tests {
         assert_eq!(row.read.mean, Some(80.0005));
         assert_eq!(row.read.percentiles, [Some(70.0), Some(250.0), None, None, None]);
         assert_eq!(row.probes, ("job1".to_owned(), "job0".to_owned()));
-        let jobs = "[global]\nsize=100%\n[job0]\nbs=4k\niodepth=16\nrate_iops=9000\nrw=randwrite\nsync=dsync\n\
+        let jobs = "[global]\n[job0]\nbs=4k\niodepth=16\nrate_iops=9000\nrw=randwrite\nsync=dsync\n\
                     [job1]\nbs=4k\nrw=randread\n";
         assert_eq!(row.jobs, jobs);
     }
@@ -336,6 +343,53 @@ mod tests {
     }
 
     #[test]
+    fn no_option_is_dropped_silently() {
+        let with = |options: &str| {
+            let text =
+                RESULT.replace("\"iodepth\": \"16\"", &format!("\"iodepth\": \"16\", {options}"));
+            let mut notices = Vec::new();
+            let row = super::row(Path::new("a.json"), parse("a", &text).unwrap(), &mut notices);
+            row.map(|row| (row.jobs, row.before, notices))
+        };
+        for (name, value) in [
+            ("offset", "50%"),
+            ("size", "10g"),
+            ("io_size", "1g"),
+            ("offset_increment", "1g"),
+            ("startdelay", "100us"),
+            ("random_distribution", "zipf:0.9"),
+            ("percentage_random", "50"),
+            ("bssplit", "4k/50:64k/50"),
+            ("iodepth_low", "4"),
+        ] {
+            let (jobs, before, notices) = with(&format!("\"{name}\": \"{value}\"")).unwrap();
+            assert!(jobs.contains(&format!("{name}={value}\n")), "{jobs}");
+            assert!(notices.is_empty(), "{notices:?}");
+            let is_alike = ["io_size", "startdelay", "bssplit", "iodepth_low"].contains(&name);
+            assert!((before == RANDOM) == (is_alike || name == "offset_increment"), "{name}");
+        }
+        assert!(with("\"norandommap\": \"\"").unwrap().0.contains("\nnorandommap\n"));
+        let notices = |options: &str| with(options).unwrap().2.join("\n");
+        assert!(notices("\"verify\": \"crc32c\"").starts_with("job w: verify: not simulated"));
+        assert!(notices("\"startdelay\": \"10\"").starts_with("job w: startdelay=10: more than"));
+        let refused = |options: &str| with(options).unwrap_err();
+        assert!(refused("\"latency_target\": \"1ms\"").starts_with("job w: latency_target: chose"));
+        assert!(refused("\"zonemode\": \"zbd\"").starts_with("job w: zonemode: zones"));
+        assert!(refused("\"no_such\": \"1\"").starts_with("job w: no_such: fio has no such"));
+        let after =
+            RESULT.replace("\"rw\": \"randread\"", "\"rw\": \"randread\", \"stonewall\": \"\"");
+        let reason = row(Path::new("a.json"), parse("a", &after).unwrap()).unwrap_err();
+        assert!(reason.starts_with("job r: stonewall: began when"), "{reason}");
+        let elsewhere = RESULT.replace(
+            "\"rw\": \"randread\"",
+            "\"rw\": \"randread\", \"filename\": \"/dev/nvme1n1\"",
+        );
+        let mut notices = Vec::new();
+        super::row(Path::new("a.json"), parse("a", &elsewhere).unwrap(), &mut notices).unwrap();
+        assert_eq!(notices, ["job r: filename: all jobs run on one drive here"]);
+    }
+
+    #[test]
     fn what_cannot_be_used_is_said() {
         let refused = |from: &str, to: &str| {
             row(Path::new("a.json"), parse("a", &RESULT.replace(from, to)).unwrap()).unwrap_err()
@@ -352,6 +406,12 @@ mod tests {
         assert!(row(Path::new("a.json"), parse("a", &both(6999)).unwrap()).is_ok());
         let reason = row(Path::new("a.json"), parse("a", &both(7000)).unwrap()).unwrap_err();
         assert!(reason.contains("job r began when w had ended"), "{reason}");
+        // In model time the first begins at 0. An older fio tells the groups alone.
+        let serial = both(7000).replace("5000", "0").replace("7000", "2000");
+        assert!(row(Path::new("a.json"), parse("a", &serial).unwrap()).is_err());
+        let grouped = RESULT.replace("\"jobname\": \"r\"", "\"jobname\": \"r\", \"groupid\": 1");
+        let reason = row(Path::new("a.json"), parse("a", &grouped).unwrap()).unwrap_err();
+        assert!(reason.contains("jobs w and r are of different groups"), "{reason}");
         assert!(refused("\"rw\": \"randread\"", "").contains("no option rw"));
         let reason = refused("\"read\": {\"iops\": 0}", "\"read\": {\"iops\": 900}");
         assert!(reason.contains("job w has reads with rw=randwrite: group_reporting"), "{reason}");

@@ -63,6 +63,10 @@ pub struct Row {
     pub writes_per_s: f64,
     /// Jobs, as text of a fio job file.
     pub(crate) jobs: String,
+    /// Bytes of the drive that they ran on; none: those of the device.
+    pub(crate) drive_bytes: Option<u64>,
+    /// What was written before: the whole drive at random, or what the jobs write until it is steady.
+    pub(crate) before: &'static str,
     /// Name of the job whose reads were measured, and of that whose writes were.
     pub(crate) probes: (String, String),
     /// Whether its writers always had several commands in flight: they have no rate, or did not reach it.
@@ -84,6 +88,9 @@ pub struct Measured {
     pub notices: Vec<String>,
 }
 
+/// States of a drive before a row: see [`Row::before`].
+pub(crate) const RANDOM: &str = "sequential+random:2";
+pub(crate) const STEADY: &str = "sequential+steady";
 /// Reads and writes of the probe per second.
 const PROBE: f64 = 5000.0;
 /// Threads that write.
@@ -107,7 +114,7 @@ impl Measured {
 fn jobs(rate: f64) -> String {
     // Reads and writes of the probe in turns.
     let mut text = format!(
-        "[global]\nbs=4k\nio_submit_mode=offload\nnorandommap\nsize=100%\niodepth=64\n[probe]\nrw=randread\nrate_iops={PROBE}\n"
+        "[global]\nbs=4k\nio_submit_mode=offload\nnorandommap\niodepth=64\n[probe]\nrw=randread\nrate_iops={PROBE}\n"
     );
     if rate > 0.0 {
         let writes = rate.min(PROBE).round().max(1.0);
@@ -214,6 +221,8 @@ fn parse(label: &str, text: &str) -> Result<Vec<Row>, LabError> {
             name: format!("{rate}"),
             writes_per_s: rate,
             jobs: jobs(rate),
+            drive_bytes: None,
+            before: RANDOM,
             probes: ("probe".to_owned(), "probe".to_owned()),
             unpaced: false,
             read,

@@ -1,12 +1,13 @@
 //! From measured latency to the times of a device.
 //!
-//! `measured.rs` and `fio.rs` read what was measured. `writes.rs` tells the highest rate and the waits of writes in
-//! closed form, `reads.rs` searches for what reads wait for, each time by a run of a scaled drive (`bench.rs`).
-//! `edit.rs` writes the file, `result.rs` is what comes out.
+//! `measured.rs` and `fio.rs` read what was measured, `jobs.rs` the jobs that measured it. `writes.rs` tells the highest
+//! rate and the waits of writes in closed form, `reads.rs` searches for what reads wait for, each time by a run of a
+//! scaled drive (`bench.rs`). `edit.rs` writes the file, `result.rs` is what comes out.
 
 mod bench;
 mod edit;
 mod fio;
+mod jobs;
 mod measured;
 mod reads;
 mod result;
@@ -32,6 +33,8 @@ use self::writes::{Cost, Knee, Saturation};
 const UNSATURATED: f64 = 0.97;
 /// Most that a measured highest rate may change the time of a program.
 const MOST_FACTOR: f64 = 2.0;
+/// Most that a run may change it further.
+const MOST_CORRECTION: f64 = 0.2;
 /// Model seconds of runs: of the grid, of a step, of those whose figures are shown, and of the one that tells WAF.
 const COARSE: f64 = 1.0;
 const FINE: f64 = 2.0;
@@ -96,10 +99,12 @@ impl Runs<'_> {
         let all = seeds.map(|seed| self.run(timing, row, seconds, seed));
         let all = all.collect::<Result<Vec<Outcome>, LabError>>()?;
         self.step();
+        let mean = |of: fn(&Outcome) -> f64| all.iter().map(of).sum::<f64>() / all.len() as f64;
         Ok(Outcome {
             read: Latency::mean_of(&all.iter().map(|one| one.read).collect::<Vec<_>>()),
             write: Latency::mean_of(&all.iter().map(|one| one.write).collect::<Vec<_>>()),
-            waf: all.iter().map(|one| one.waf).sum::<f64>() / all.len() as f64,
+            waf: mean(|one| one.waf),
+            writes_per_s: mean(|one| one.writes_per_s),
         })
     }
 
@@ -161,7 +166,7 @@ pub fn calibrate(task: &Task, watch: Watch<'_>) -> Result<Calibration, LabError>
         seed: task.seed,
         watch,
         done: 0,
-        all: 1
+        all: 2
             + if read.is_empty() { 0 } else { reads::RUNS * read.len() }
             + fitted.len()
             + predicted.len(),
@@ -182,6 +187,9 @@ pub fn calibrate(task: &Task, watch: Watch<'_>) -> Result<Calibration, LabError>
         _ => 1.0,
     };
     highest_rate(&mut timing, waf, page, &saturated, &open, &mut parameters, &mut notices);
+    if let Some(program) = parameters.last_mut().filter(|program| program.identified) {
+        refine_program(&mut timing, program, waf, page, &saturated, &mut runs)?;
+    }
     let highest = Cost::of(&timing, waf, page).highest();
     writes_alone(&mut timing, &paced, &mut parameters);
     knee(&mut timing, highest, &paced, &mut parameters, &mut notices);
@@ -292,12 +300,12 @@ fn highest_rate(
     let before = timing.program_us;
     let cost = Cost::of(timing, waf, page);
     let most = open.iter().map(|row| row.writes_per_s / UNSATURATED).fold(0.0, f64::max);
-    // What writers without a rate reach is the rate itself; rows with one may name a higher one than was reached.
-    let (reached, asked): (Vec<&Row>, Vec<&Row>) = saturated.iter().partition(|row| row.unpaced);
-    let told = (reached.iter().map(|row| row.writes_per_s).reduce(f64::max))
-        .or_else(|| asked.iter().map(|row| row.writes_per_s).reduce(f64::min));
-    let (rate, identified, why) = match told {
-        Some(rate) => (rate.max(most), true, "highest write rate, from a saturated row".to_owned()),
+    let (rate, identified, why) = match told_by(saturated) {
+        Some(row) => (
+            row.writes_per_s.max(most),
+            true,
+            "highest write rate, from a saturated row".to_owned(),
+        ),
         None if most > cost.highest() => (
             most,
             false,
@@ -332,6 +340,35 @@ fn highest_rate(
             parameters.push(Parameter::kept("program_us", before, "the device is too far off"));
         }
     }
+}
+
+/// Corrects a fitted time of a program: the rate of a run differs from that of the formula by a few percent.
+fn refine_program(
+    timing: &mut TimingConfig,
+    program: &mut Parameter,
+    waf: f64,
+    page: u64,
+    saturated: &[&Row],
+    runs: &mut Runs<'_>,
+) -> Result<(), LabError> {
+    let Some(row) = told_by(saturated) else { return Ok(()) };
+    let ours = runs.one(timing, row, FINE)?.writes_per_s;
+    let cost = Cost::of(timing, waf, page);
+    let longer = (1.0 / cost.highest() - 1.0 / ours) * timing.program_us / cost.program;
+    if ours > 0.0 && longer.abs() < MOST_CORRECTION * timing.program_us {
+        timing.program_us = rounded(timing.program_us + longer);
+        program.after = timing.program_us;
+        program.interval = Some((rounded(0.98 * program.after), rounded(1.02 * program.after)));
+    }
+    Ok(())
+}
+
+/// Returns the row that tells the highest rate. What writers without a rate reach is the rate itself; rows with one may
+/// name a higher one than was reached.
+fn told_by<'a>(saturated: &[&'a Row]) -> Option<&'a Row> {
+    let by_rate = |a: &&Row, b: &&Row| a.writes_per_s.total_cmp(&b.writes_per_s);
+    let (reached, asked): (Vec<&Row>, Vec<&Row>) = saturated.iter().partition(|row| row.unpaced);
+    reached.into_iter().max_by(by_rate).or_else(|| asked.into_iter().min_by(by_rate))
 }
 
 /// Fits the time of a write alone.

@@ -295,6 +295,8 @@ mod tests {
                 name: String::new(),
                 writes_per_s,
                 jobs: String::new(),
+                drive_bytes: None,
+                before: "",
                 probes: Default::default(),
                 unpaced: false,
                 read: reads(&with(&timing, truth), writes_per_s),

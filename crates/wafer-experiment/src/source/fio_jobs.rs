@@ -1,10 +1,12 @@
 //! The jobs of a fio file as a record keeps them.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
 use wafer_fio::file::Jobs;
 use wafer_fio::job::{
-    BlockSize, Direction, JobSpec, Order, PlacementRule, READ, RateProcess, Submission, TRIM, WRITE,
+    BlockSize, Direction, Distribution, JobSpec, Order, PlacementRule, READ, RateProcess,
+    Sequencer, Submission, TRIM, WRITE,
 };
 use wafer_interface::Bytes;
 use wafer_record::record::JobRecord;
@@ -16,7 +18,13 @@ pub(super) fn records(jobs: &[JobSpec], device: &ResolvedDevice) -> Vec<JobRecor
     let mut records: Vec<JobRecord> = Vec::new();
     for job in jobs {
         match records.last_mut() {
-            Some(last) if job.instance > 0 && last.name == job.name => last.count += 1,
+            Some(last) if job.instance > 0 && last.name == job.name => {
+                last.count += 1;
+                if job.instance == 1 && job.offset > last.offset {
+                    let apart = (job.offset - last.offset).to_string();
+                    last.options.insert("offset_increment".to_owned(), apart);
+                }
+            }
             _ => records.push(record(job, device)),
         }
     }
@@ -73,6 +81,7 @@ fn record(job: &JobSpec, device: &ResolvedDevice) -> JobRecord {
         size: job.size,
         iodepth: job.iodepth,
         namespace: u32::from(job.namespace) + 1,
+        namespace_bytes: job.namespace_bytes,
         handles: if writes { handles(&indices, job.namespace, device) } else { Vec::new() },
         placement_indices: indices,
         steady_state: job.steady_state.map(|steady| steady.criterion()),
@@ -81,10 +90,12 @@ fn record(job: &JobSpec, device: &ResolvedDevice) -> JobRecord {
     }
 }
 
-/// Returns the options of a job that decide when its commands arrive, except those with fio's default.
+/// Returns the options of a job that decide which commands arrive and when, except those with fio's default.
 fn options(job: &JobSpec) -> BTreeMap<String, String> {
     let mut options = BTreeMap::new();
-    let mut add = |name: &str, value: String| options.insert(name.to_owned(), value);
+    let mut add = |name: &str, value: String| {
+        options.insert(name.to_owned(), value);
+    };
     for (name, rates) in [("rate", &job.rate), ("rate_iops", &job.rate_iops)] {
         if rates.iter().any(Option::is_some) {
             let text = |rate: &Option<u64>| rate.map_or(String::new(), |rate| rate.to_string());
@@ -114,6 +125,23 @@ fn options(job: &JobSpec) -> BTreeMap<String, String> {
     if job.fsync > 0 {
         add("fsync", job.fsync.to_string());
     }
+    if job.start_delay > 0.0 {
+        add("startdelay", format!("{}us", (job.start_delay * 1e6).round()));
+    }
+    if job.io_size != job.size {
+        add("io_size", job.io_size.to_string());
+    }
+    let used = job.direction.used();
+    if used.iter().any(|at| job.block_size[*at] != job.block_size[used[0]]) {
+        let (name, sizes) = sizes(&job.block_size);
+        add(name, sizes);
+    }
+    addresses(job, used, &mut add);
+    placement(&job.placement, &mut add);
+    if let Some(flow) = job.flow {
+        add("flow", flow.weight.to_string());
+        add("flow_id", flow.id.to_string());
+    }
     let (reporting, end_fsync) = (job.group_reporting, job.end_fsync);
     let flags = [("group_reporting", reporting), ("end_fsync", end_fsync), ("sync", job.sync)];
     for (name, _) in flags.into_iter().filter(|(_, is_set)| *is_set) {
@@ -125,6 +153,93 @@ fn options(job: &JobSpec) -> BTreeMap<String, String> {
         add("latency_percentile", target.percentile.to_string());
     }
     options
+}
+
+/// Adds the options that decide which addresses a job draws.
+fn addresses(job: &JobSpec, used: &[usize], add: &mut impl FnMut(&str, String)) {
+    let list = |values: &[String]| match values {
+        [first, rest @ ..] if rest.iter().all(|value| value == first) => first.clone(),
+        all => all.join(","),
+    };
+    let random = job.order == Order::Random;
+    if job.order_modifier != i64::from(random) {
+        add("rw", format!("{}:{}", rw(job), job.order_modifier));
+    }
+    if job.sequencer == Sequencer::Identical {
+        add("rw_sequencer", "identical".to_owned());
+    }
+    if job.block_size_unaligned {
+        add("bs_unaligned", "1".to_owned());
+    }
+    if !random {
+        return;
+    }
+    if job.percent_random.iter().any(|percent| *percent < 100) {
+        add("percentage_random", list(&job.percent_random.map(|percent| percent.to_string())));
+    }
+    if !job.random_map {
+        add("norandommap", "1".to_owned());
+    }
+    if used.iter().any(|at| job.block_align[*at] != job.block_size[*at].smallest()) {
+        add("blockalign", list(&job.block_align.map(|bytes| bytes.to_string())));
+    }
+    if job.distribution.iter().any(|of| *of != Distribution::Uniform) {
+        // The kind stands once, before all directions.
+        let (kind, _) = distribution(&job.distribution[0]);
+        let values = job.distribution.each_ref().map(|of| distribution(of).1);
+        add("random_distribution", format!("{kind}{}", list(&values)));
+    }
+}
+
+/// Adds the options that decide where a drive with FDP places the writes of a job.
+fn placement(rule: &PlacementRule, add: &mut impl FnMut(&str, String)) {
+    let (indices, select) = match rule {
+        PlacementRule::None => return,
+        PlacementRule::Fixed(index) => (vec![*index], "roundrobin"),
+        PlacementRule::RoundRobin(indices) => (indices.clone(), "roundrobin"),
+        PlacementRule::Random(indices) => (indices.clone(), "random"),
+        PlacementRule::Scheme { plids, .. } => (plids.clone(), "scheme"),
+    };
+    add("fdp", "1".to_owned());
+    add("plids", indices.iter().map(u16::to_string).collect::<Vec<_>>().join(","));
+    add("plid_select", select.to_owned());
+}
+
+/// Returns the option and value of block sizes by direction.
+fn sizes(sizes: &[BlockSize]) -> (&'static str, String) {
+    let name = match () {
+        () if sizes.iter().any(|size| matches!(size, BlockSize::Split(_))) => "bssplit",
+        () if sizes.iter().any(|size| matches!(size, BlockSize::Range { .. })) => "bsrange",
+        () => "bs",
+    };
+    let text = |size: &BlockSize| match (size, name) {
+        (BlockSize::Fixed(bytes), "bsrange") => format!("{bytes}-{bytes}"),
+        (BlockSize::Fixed(bytes), "bssplit") => format!("{bytes}/100"),
+        (BlockSize::Fixed(bytes), _) => bytes.to_string(),
+        (BlockSize::Range { min, max }, _) => format!("{min}-{max}"),
+        (BlockSize::Split(parts), _) => pairs(parts),
+    };
+    (name, sizes.iter().map(text).collect::<Vec<_>>().join(","))
+}
+
+/// Returns a distribution as fio spells it: kind and parameters.
+fn distribution(of: &Distribution) -> (&'static str, String) {
+    let with = |value: &f64, center: &Option<f64>| match center {
+        Some(center) => format!("{value}:{center}"),
+        None => value.to_string(),
+    };
+    match of {
+        Distribution::Uniform => ("random", String::new()),
+        Distribution::Zipf { theta, center } => ("zipf:", with(theta, center)),
+        Distribution::Pareto { h, center } => ("pareto:", with(h, center)),
+        Distribution::Normal { deviation, center } => ("normal:", with(deviation, center)),
+        Distribution::Zoned(zones) => ("zoned:", pairs(zones)),
+        Distribution::ZonedAbs(zones) => ("zoned_abs:", pairs(zones)),
+    }
+}
+
+fn pairs<A: Display, B: Display>(all: &[(A, B)]) -> String {
+    all.iter().map(|(a, b)| format!("{a}/{b}")).collect::<Vec<_>>().join(":")
 }
 
 /// Handles of placement indices: the list of a namespace has every group of its first handle, then every group of the

@@ -83,10 +83,9 @@ impl Statistics {
             flush,
             jobs: (jobs.iter())
                 .map(|(name, (all, span))| {
-                    (
-                        (*name).to_owned(),
-                        directions(all, [span.seconds(); COUNT], Detail::Histogram),
-                    )
+                    let start = if span.to > 0 { span.from as f64 / 1e9 } else { 0.0 };
+                    let all = directions(all, [span.seconds(); COUNT], Detail::Histogram);
+                    ((*name).to_owned(), Directions { start, ..all })
                 })
                 .collect(),
             handles: (handles.iter())
@@ -153,6 +152,7 @@ fn directions(all: &ByDirection, seconds: [f64; COUNT], detail: Detail) -> Direc
         requests(&all[direction as usize], seconds[direction as usize], detail)
     };
     Directions {
+        start: 0.0,
         seconds: seconds.into_iter().fold(0.0, f64::max),
         read: of(Direction::Read),
         write: of(Direction::Write),

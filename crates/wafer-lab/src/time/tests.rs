@@ -230,7 +230,8 @@ fn shares_of_dies_add_up_however_short_the_run_is() {
 #[test]
 fn fio_is_told_the_options_of_a_job() {
     let jobs = "[a]\nrw=randrw\nrwmixread=30\nbssplit=4k/60:8k/40\nrate_iops=1000,,500\nrate_process=poisson\n\
-                number_ios=9\nio_submit_mode=offload\n[b]\nrw=write\nbsrange=4k-8k\nthinktime=5\nthinktime_blocks=3\n\
+                number_ios=9\nio_submit_mode=offload\nstartdelay=100us\nnorandommap\npercentage_random=80,60\nblockalign=8k\n\
+                random_distribution=zoned:60/10:40/90,50/50:50/50\noffset=1m\nsize=2m\nio_size=4m\n[b]\nrw=write\nbsrange=4k-8k\nthinktime=5\nthinktime_blocks=3\n\
                 thinktime_blocks_type=issue\nfsync=2\nsize=64k\niodepth=4\niodepth_low=2\nnew_group\ngroup_reporting\n";
     let fio = wafer_fio_json::fio_json(&run(jobs, &filled())).unwrap();
     let options = |job: usize, names: &[&str]| {
@@ -239,11 +240,38 @@ fn fio_is_told_the_options_of_a_job() {
     };
     let names = ["rwmixread", "bssplit", "rate_iops", "rate_process", "io_submit_mode"];
     assert_eq!(options(0, &names), ["30", "4k/60:8k/40", "1000,,500", "poisson", "offload"]);
+    let names = ["startdelay", "norandommap", "percentage_random", "blockalign", "io_size"];
+    assert_eq!(options(0, &names), ["100us", "1", "80,60,60", "8192", "4194304"]);
+    let names = ["random_distribution", "offset", "size"];
+    let zones = "zoned:60/10:40/90,50/50:50/50,50/50:50/50";
+    assert_eq!(options(0, &names), [zones, "1048576", "2097152"]);
     let names = ["bsrange", "thinktime", "thinktime_blocks", "thinktime_blocks_type", "fsync"];
     assert_eq!(options(1, &names), ["4k-8k", "5us", "3", "issue", "2"]);
     let names = ["iodepth_low", "iodepth_batch_complete_min", "group_reporting"];
     assert_eq!(options(1, &names), ["2", "1", "1"]);
     assert_eq!(fio["jobs"][1]["latency_depth"], 0);
+}
+
+/// Options that differ by direction or clone are written as the jobs have them, and read again as the same jobs.
+#[test]
+fn fio_is_told_what_tells_directions_and_clones_apart() {
+    let jobs = "[a]\nrw=randrw:4\nbs=4k,8k\nrw_sequencer=identical\nsize=1m\nflow=2\nflow_id=1\n[b]\nrw=write\nbs=4k\n\
+                numjobs=2\noffset_increment=1m\nsize=1m\nstonewall\n";
+    let fio = wafer_fio_json::fio_json(&run(jobs, &filled())).unwrap();
+    let given = |job: usize, name: &str| fio["jobs"][job]["job options"][name].clone();
+    assert_eq!((given(0, "rw"), given(0, "bs")), ("randrw:4".into(), "4096,8192,8192".into()));
+    assert_eq!((given(0, "rw_sequencer"), given(0, "flow")), ("identical".into(), "2".into()));
+    assert_eq!((given(1, "offset_increment"), given(1, "bs")), ("1048576".into(), "4k".into()));
+    assert_eq!(fio["jobs"][0]["namespace_bytes"], fio["jobs"][1]["namespace_bytes"]);
+}
+
+#[test]
+fn fio_is_told_when_a_job_began() {
+    let jobs = "[global]\nbs=4k\nsize=1m\ntime_based\nruntime=20ms\n[w]\nrw=randwrite\n[r]\nrw=randread\nstonewall\n\
+                ramp_time=10ms\n[beside]\nrw=read\nstartdelay=5ms\n";
+    let fio = wafer_fio_json::fio_json(&run(jobs, &filled())).unwrap();
+    let began = (0..3).map(|job| fio["jobs"][job]["job_start"].as_u64().unwrap());
+    assert_eq!(began.collect::<Vec<_>>(), [0, 30, 25]);
 }
 
 #[test]
