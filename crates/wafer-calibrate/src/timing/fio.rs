@@ -11,7 +11,7 @@ use wafer_lab::LabError;
 use wafer_record::files::read_text;
 
 use super::jobs::{Section, section};
-use super::measured::{Latency, Measured, PERCENTILES, RANDOM, Row, STEADY};
+use super::measured::{Latency, Measured, PERCENTILES, Pace, RANDOM, Row, STEADY};
 
 /// Engines that keep more than one command in flight.
 const ASYNCHRONOUS: [&str; 6] = ["libaio", "io_uring", "io_uring_cmd", "posixaio", "xnvme", "sg"];
@@ -152,18 +152,23 @@ struct Written {
     bytes: f64,
 }
 
-/// Returns whether several writes of these jobs, which came to so much, were always in flight.
-fn is_unpaced(jobs: &[JobSpec], written: Written) -> bool {
+/// Returns when the writes of these jobs came, which were so many.
+fn pace(jobs: &[JobSpec], written: Written) -> Pace {
     let writers = || jobs.iter().filter(|job| job.direction.used().contains(&WRITE));
     let depth: u64 = writers().map(|job| u64::from(job.iodepth)).sum();
-    if depth < 2 || writers().any(|job| job.thinktime_us > 0) {
-        return false;
+    if writers().any(|job| job.thinktime_us > 0) {
+        return Pace::Rate;
     }
     let asked = |rates: [Option<u64>; 3]| rates[WRITE].unwrap_or(0) as f64;
     let behind = |done: f64, asked: f64| done < REACHED * asked;
-    writers().any(|job| (job.rate_iops[WRITE], job.rate[WRITE]) == (None, None))
+    let is_full = writers().any(|job| (job.rate_iops[WRITE], job.rate[WRITE]) == (None, None))
         || behind(written.commands, writers().map(|job| asked(job.rate_iops)).sum())
-        || behind(written.bytes, writers().map(|job| asked(job.rate)).sum())
+        || behind(written.bytes, writers().map(|job| asked(job.rate)).sum());
+    match is_full {
+        false => Pace::Rate,
+        true if depth < 2 => Pace::Single,
+        true => Pace::Queue,
+    }
 }
 
 /// Returns whether what a job writes, if anything, leaves a drive as writes do that are random over all of it.
@@ -281,7 +286,7 @@ fn row(path: &Path, output: Output, notices: &mut Vec<String>) -> Result<Row, St
     Ok(Row {
         name: path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
         writes_per_s: written.bytes / 4096.0,
-        unpaced: is_unpaced(&jobs, written),
+        pace: pace(&jobs, written),
         jobs: text,
         drive_bytes: bytes,
         before: if jobs.iter().all(is_uniform) { RANDOM } else { STEADY },
@@ -325,7 +330,7 @@ mod tests {
                 assert!(text.contains(from), "{from}");
                 text.replace(from, to)
             });
-            row(Path::new("a.json"), parse("a", &text).unwrap()).unwrap().unpaced
+            row(Path::new("a.json"), parse("a", &text).unwrap()).unwrap().pace == Pace::Queue
         };
         let rate = "\"rate_iops\": \"9000\"";
         assert!(!unpaced(&[]));
@@ -340,6 +345,9 @@ mod tests {
         // One at a time waits for no other, and a pause is a rate.
         assert!(!unpaced(&[(rate, "\"loops\": \"2\""), ("\"16\"", "\"1\"")]));
         assert!(!unpaced(&[(rate, "\"thinktime\": \"50\"")]));
+        let single = RESULT.replace(rate, "\"loops\": \"2\"").replace("\"16\"", "\"1\"");
+        let single = row(Path::new("a.json"), parse("a", &single).unwrap()).unwrap();
+        assert_eq!(single.pace, Pace::Single);
     }
 
     #[test]

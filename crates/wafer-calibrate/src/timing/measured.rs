@@ -54,6 +54,17 @@ impl Latency {
     }
 }
 
+/// When writes came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pace {
+    /// At a rate that the drive kept up with.
+    Rate,
+    /// Each when the one before had completed.
+    Single,
+    /// Several were always in flight: they had no rate, or did not reach it.
+    Queue,
+}
+
 /// What was measured while a drive was asked for one load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
@@ -69,8 +80,8 @@ pub struct Row {
     pub(crate) before: &'static str,
     /// Name of the job whose reads were measured, and of that whose writes were.
     pub(crate) probes: (String, String),
-    /// Whether its writers always had several commands in flight: they have no rate, or did not reach it.
-    pub(crate) unpaced: bool,
+    /// When its writes came.
+    pub(crate) pace: Pace,
     /// Reads.
     pub read: Latency,
     /// Writes.
@@ -95,6 +106,9 @@ pub(crate) const STEADY: &str = "sequential+steady";
 const PROBE: f64 = 5000.0;
 /// Threads that write.
 const THREADS: f64 = 6.0;
+/// Maximum writes that a thread, and the probe, have in flight.
+const IN_FLIGHT: f64 = 43.0;
+const PROBE_IN_FLIGHT: f64 = 64.0;
 /// Maximum writes per second of a row.
 const MOST: f64 = 1e8;
 
@@ -105,8 +119,15 @@ impl Measured {
     /// # Errors
     /// The file is not such a table; the message names line and column.
     pub fn csv(path: &Path) -> Result<Self, LabError> {
-        let rows = parse(&path.display().to_string(), &read_text(path)?)?;
-        Ok(Measured { files: vec![path.to_owned()], rows, notices: Vec::new() })
+        let label = path.display().to_string();
+        let rows = parse(&label, &read_text(path)?)?;
+        let behind = rows.iter().filter(|row| row.pace == Pace::Queue);
+        let notices = behind.map(|row| {
+            let (asked, reached) = (&row.name, row.writes_per_s);
+            format!("{label}: row {asked}: by the latency of writes the drive reached {reached:.0} writes/s")
+        });
+        let notices = notices.collect();
+        Ok(Measured { files: vec![path.to_owned()], rows, notices })
     }
 }
 
@@ -114,7 +135,7 @@ impl Measured {
 fn jobs(rate: f64) -> String {
     // Reads and writes of the probe in turns.
     let mut text = format!(
-        "[global]\nbs=4k\nio_submit_mode=offload\nnorandommap\niodepth=64\n[probe]\nrw=randread\nrate_iops={PROBE}\n"
+        "[global]\nbs=4k\nio_submit_mode=offload\nnorandommap\niodepth={PROBE_IN_FLIGHT}\n[probe]\nrw=randread\nrate_iops={PROBE}\n"
     );
     if rate > 0.0 {
         let writes = rate.min(PROBE).round().max(1.0);
@@ -123,10 +144,17 @@ fn jobs(rate: f64) -> String {
     let each = ((rate - PROBE) / THREADS).round();
     if each >= 1.0 {
         text += &format!(
-            "[writers]\nrw=randwrite\nnumjobs={THREADS}\niodepth=43\nrate_iops={each}\nrate_process=poisson\n"
+            "[writers]\nrw=randwrite\nnumjobs={THREADS}\niodepth={IN_FLIGHT}\nrate_iops={each}\nrate_process=poisson\n"
         );
     }
     text
+}
+
+/// Returns the writes per second that a drive reached of so many: as many as were in flight, over their latency, at most.
+fn reached(rate: f64, write: &Latency) -> f64 {
+    let Some(us) = write.mean.or(write.percentiles[0]) else { return rate };
+    let most = |in_flight: f64| in_flight * 1e6 / us;
+    rate.min(most(PROBE_IN_FLIGHT).min(PROBE) + most(THREADS * IN_FLIGHT))
 }
 
 /// Returns the figure of a column such as `read_p99_us`.
@@ -217,14 +245,15 @@ fn parse(label: &str, text: &str) -> Result<Vec<Row>, LabError> {
         if read.is_empty() && write.is_empty() {
             return Err(LabError::config(at(line, ""), "the row has no latency"));
         }
+        let reached = reached(rate, &write);
         rows.push(Row {
             name: format!("{rate}"),
-            writes_per_s: rate,
+            writes_per_s: reached,
             jobs: jobs(rate),
             drive_bytes: None,
             before: RANDOM,
             probes: ("probe".to_owned(), "probe".to_owned()),
-            unpaced: false,
+            pace: if reached < rate { Pace::Queue } else { Pace::Rate },
             read,
             write,
         });
@@ -256,6 +285,20 @@ mod tests {
         assert!(jobs(65_000.0).contains("rate_iops=10000\n"));
         assert!(jobs(2000.0).contains("rate_iops=2000\n") && !jobs(2000.0).contains("writers"));
         assert!(jobs(0.0).contains("rw=randread\n") && !jobs(0.0).contains("write"));
+    }
+
+    /// What is in flight, over its latency, is the rate.
+    #[test]
+    fn rows_that_did_not_keep_up_have_the_rate_that_they_reached() {
+        let rows =
+            |text: &str| parse("a.csv", &format!("writes_per_s,write_mean_us\n{text}")).unwrap();
+        let found = rows("40000,12\n85000,3647\n");
+        assert_eq!((found[0].pace, found[0].writes_per_s), (Pace::Rate, 40_000.0));
+        assert_eq!((found[1].pace, found[1].name.as_str()), (Pace::Queue, "85000"));
+        assert!((found[1].writes_per_s / 75_740.0 - 1.0).abs() < 0.001, "{found:?}");
+        // Fast drives, too, and not one that kept up.
+        assert_eq!(rows("1000000,300\n")[0].pace, Pace::Queue);
+        assert_eq!(rows("76500,3359\n")[0].pace, Pace::Rate);
     }
 
     #[test]

@@ -26,6 +26,7 @@ use wafer_record::files::read_text;
 
 use self::bench::{Bench, Outcome};
 use self::edit::Change;
+use self::measured::Pace;
 use self::reads::Effort;
 use self::writes::{Cost, Knee, Saturation};
 
@@ -35,6 +36,9 @@ const UNSATURATED: f64 = 0.97;
 const MOST_FACTOR: f64 = 2.0;
 /// Most that a run may change it further.
 const MOST_CORRECTION: f64 = 0.2;
+/// Least share of such a limit that is tried, and how many times are.
+const LEAST_LIMIT: f64 = 0.75;
+const LIMITS: usize = 6;
 /// Model seconds of runs: of the grid, of a step, of those whose figures are shown, and of the one that tells WAF.
 const COARSE: f64 = 1.0;
 const FINE: f64 = 2.0;
@@ -156,7 +160,7 @@ pub fn calibrate(task: &Task, watch: Watch<'_>) -> Result<Calibration, LabError>
     let saturation = Saturation::of(fitted.iter().copied(), &before);
     let (saturated, open): (Vec<&Row>, Vec<&Row>) =
         fitted.iter().partition(|row| saturation.has_reached(row));
-    let paced: Vec<&Row> = open.iter().copied().filter(|row| !row.unpaced).collect();
+    let paced: Vec<&Row> = open.iter().copied().filter(|row| row.pace != Pace::Queue).collect();
     let read: Vec<&Row> = (open.iter().copied())
         .filter(|row| row.read.figures().any(|(_, us)| us.is_some()))
         .collect();
@@ -166,7 +170,8 @@ pub fn calibrate(task: &Task, watch: Watch<'_>) -> Result<Calibration, LabError>
         seed: task.seed,
         watch,
         done: 0,
-        all: 2
+        all: 1
+            + LIMITS
             + if read.is_empty() { 0 } else { reads::RUNS * read.len() }
             + fitted.len()
             + predicted.len(),
@@ -187,8 +192,11 @@ pub fn calibrate(task: &Task, watch: Watch<'_>) -> Result<Calibration, LabError>
         _ => 1.0,
     };
     highest_rate(&mut timing, waf, page, &saturated, &open, &mut parameters, &mut notices);
-    if let Some(program) = parameters.last_mut().filter(|program| program.identified) {
-        refine_program(&mut timing, program, waf, page, &saturated, &mut runs)?;
+    if let Some(program) = parameters.last_mut() {
+        match program.identified {
+            true => refine_program(&mut timing, program, waf, page, &saturated, &mut runs)?,
+            false => limit_program(&mut timing, program, &open, &mut runs)?,
+        }
     }
     let highest = Cost::of(&timing, waf, page).highest();
     writes_alone(&mut timing, &paced, &mut parameters);
@@ -363,11 +371,45 @@ fn refine_program(
     Ok(())
 }
 
+/// Shortens a limit for the time of a program until requests at the highest rate wait no longer than they did.
+fn limit_program(
+    timing: &mut TimingConfig,
+    program: &mut Parameter,
+    open: &[&Row],
+    runs: &mut Runs<'_>,
+) -> Result<(), LabError> {
+    let by_rate = |a: &&&Row, b: &&&Row| a.writes_per_s.total_cmp(&b.writes_per_s);
+    let Some(row) = open.iter().max_by(by_rate).filter(|_| program.after != program.before) else {
+        return Ok(());
+    };
+    let middles = |read: &Latency, write: &Latency| {
+        [write.mean, write.percentiles[0], read.mean, read.percentiles[0]]
+    };
+    let measured = middles(&row.read, &row.write);
+    let (mut short, mut long) = (LEAST_LIMIT * program.after, program.after);
+    let mut tried = long;
+    for _ in 0..LIMITS {
+        let ours = runs.one(&TimingConfig { program_us: tried, ..timing.clone() }, row, FINE)?;
+        let ours = middles(&ours.read, &ours.write);
+        let mut both = ours.into_iter().zip(measured);
+        let waits = both.find_map(|(ours, measured)| Some(ours? > measured?)).unwrap_or(false);
+        *(if waits { &mut long } else { &mut short }) = tried;
+        if short == long {
+            break;
+        }
+        tried = 0.5 * (short + long);
+    }
+    timing.program_us = rounded(short);
+    program.after = timing.program_us;
+    Ok(())
+}
+
 /// Returns the row that tells the highest rate. What writers without a rate reach is the rate itself; rows with one may
 /// name a higher one than was reached.
 fn told_by<'a>(saturated: &[&'a Row]) -> Option<&'a Row> {
     let by_rate = |a: &&Row, b: &&Row| a.writes_per_s.total_cmp(&b.writes_per_s);
-    let (reached, asked): (Vec<&Row>, Vec<&Row>) = saturated.iter().partition(|row| row.unpaced);
+    let (reached, asked): (Vec<&Row>, Vec<&Row>) =
+        saturated.iter().partition(|row| row.pace == Pace::Queue);
     reached.into_iter().max_by(by_rate).or_else(|| asked.into_iter().min_by(by_rate))
 }
 

@@ -262,6 +262,7 @@ mod tests {
     use wafer_config::load_device;
 
     use super::*;
+    use crate::timing::measured::Pace;
 
     /// Reads of a die that programs for a share of the time: they wait for the rest of a slice, and for one more at each
     /// point that is missed.
@@ -298,7 +299,7 @@ mod tests {
                 drive_bytes: None,
                 before: "",
                 probes: Default::default(),
-                unpaced: false,
+                pace: Pace::Rate,
                 read: reads(&with(&timing, truth), writes_per_s),
                 write: Latency::default(),
             };

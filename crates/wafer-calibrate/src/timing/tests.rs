@@ -181,3 +181,25 @@ fn rows_that_contradict_each_other_are_named() {
     let slice = fit.parameters.iter().find(|p| p.key == "slice_us").unwrap();
     assert!(!slice.identified && (20.0..500.0).contains(&slice.after), "{slice:?}");
 }
+
+/// Rows near the highest rate, none of them saturated: the time of a program is such that all of them fit.
+#[test]
+fn rows_below_saturation_limit_the_time_of_a_program() {
+    let device = load_device("pm9a3", &[]).unwrap();
+    let text = shipped("pm9a3").unwrap().text;
+    let truth = device.config.timing.clone().unwrap();
+    let bench = Bench::new(&device, &text).unwrap();
+    let mut measured = published("pm9a3-960gb");
+    measured.rows.retain(|row| [10_000.0, 69_300.0].contains(&row.writes_per_s));
+    for row in &mut measured.rows {
+        let outcome = bench.run(&truth, row, 4.0, 7, Control::unattended()).unwrap();
+        (row.read, row.write) = (outcome.read, outcome.write);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("other.toml");
+    std::fs::write(&file, text.replace("program_us = 1037.0", "program_us = 1300.0")).unwrap();
+    let fit = calibrate(&task(file.to_str().unwrap(), measured, 0), watch()).unwrap();
+    let program = fit.parameters.iter().find(|p| p.key == "program_us").unwrap();
+    assert!(!program.identified && (program.after / 1037.0 - 1.0).abs() < 0.04, "{program:?}");
+    assert!(fit.notices.is_empty(), "{fit:?}");
+}

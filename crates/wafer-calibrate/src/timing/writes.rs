@@ -6,7 +6,7 @@
 
 use wafer_interface::TimingConfig;
 
-use super::measured::Row;
+use super::measured::{Pace, Row};
 
 /// Latency of a write or read above which a drive is saturated, microseconds, at the 50th percentile.
 const SATURATED_US: f64 = 500.0;
@@ -27,7 +27,7 @@ pub(crate) struct Saturation {
 impl Saturation {
     /// Compares with the writes of the rows that have a rate, or of a device.
     pub(crate) fn of<'a>(rows: impl IntoIterator<Item = &'a Row>, timing: &TimingConfig) -> Self {
-        let paced: Vec<&Row> = rows.into_iter().filter(|row| !row.unpaced).collect();
+        let paced: Vec<&Row> = rows.into_iter().filter(|row| row.pace != Pace::Queue).collect();
         let told = alone(paced.iter().copied()).filter(|us| *us <= SATURATED_US);
         let queued_us = match told {
             Some(us) => QUEUES.0 * us,
@@ -40,7 +40,7 @@ impl Saturation {
     pub(crate) fn has_reached(self, row: &Row) -> bool {
         let middle = [row.write.percentiles[0], row.write.mean, row.read.percentiles[0]];
         middle.into_iter().flatten().any(|us| us > SATURATED_US)
-            || (row.unpaced && row.write.mean.is_some_and(|us| us > self.queued_us))
+            || (row.pace == Pace::Queue && row.write.mean.is_some_and(|us| us > self.queued_us))
     }
 }
 
