@@ -188,6 +188,7 @@ fn row(path: &Path, output: Output, notices: &mut Vec<String>) -> Result<Row, St
     let mut sections: Vec<(String, Options)> = Vec::new();
     let (mut jobs, mut file) = (Vec::new(), None);
     let bytes = output.jobs.iter().find_map(|job| job.namespace_bytes);
+    let mut write_bytes = 4096.0;
     let mut probes: [Option<(f64, String, Latency)>; 2] = [None, None];
     let mut written = Written::default();
     for job in &output.jobs {
@@ -271,6 +272,9 @@ fn row(path: &Path, output: Output, notices: &mut Vec<String>) -> Result<Row, St
         for (probe, direction) in probes.iter_mut().zip([&job.read, &job.write]) {
             let lower = probe.as_ref().is_none_or(|(other, ..)| depth < *other);
             if direction.iops > 0.0 && lower {
+                if std::ptr::eq(direction, &job.write) {
+                    write_bytes = direction.bw_bytes / direction.iops;
+                }
                 *probe = Some((depth, format!("job{section}"), direction.latency()));
             }
         }
@@ -287,6 +291,7 @@ fn row(path: &Path, output: Output, notices: &mut Vec<String>) -> Result<Row, St
         name: path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
         writes_per_s: written.bytes / 4096.0,
         pace: pace(&jobs, written),
+        write_bytes,
         jobs: text,
         drive_bytes: bytes,
         before: if jobs.iter().all(is_uniform) { RANDOM } else { STEADY },
@@ -347,7 +352,7 @@ mod tests {
         assert!(!unpaced(&[(rate, "\"thinktime\": \"50\"")]));
         let single = RESULT.replace(rate, "\"loops\": \"2\"").replace("\"16\"", "\"1\"");
         let single = row(Path::new("a.json"), parse("a", &single).unwrap()).unwrap();
-        assert_eq!(single.pace, Pace::Single);
+        assert_eq!((single.pace, single.write_bytes), (Pace::Single, 4096.0));
     }
 
     #[test]

@@ -82,6 +82,8 @@ pub struct Row {
     pub(crate) probes: (String, String),
     /// When its writes came.
     pub(crate) pace: Pace,
+    /// Bytes of a write of the probe, on average.
+    pub(crate) write_bytes: f64,
     /// Reads.
     pub read: Latency,
     /// Writes.
@@ -254,6 +256,7 @@ fn parse(label: &str, text: &str) -> Result<Vec<Row>, LabError> {
             before: RANDOM,
             probes: ("probe".to_owned(), "probe".to_owned()),
             pace: if reached < rate { Pace::Queue } else { Pace::Rate },
+            write_bytes: 4096.0,
             read,
             write,
         });

@@ -44,7 +44,7 @@ const COARSE: f64 = 1.0;
 const FINE: f64 = 2.0;
 const SHOWN: f64 = 3.0;
 const SHORT: f64 = 0.5;
-/// Where the knee is at most, over the lowest rate at which writes wait.
+/// Where the knee is, over a rate a little above it.
 const KNEE_BELOW: f64 = 0.95;
 /// Range of the knee that identifies it.
 const NARROW: f64 = 0.25;
@@ -416,11 +416,11 @@ fn told_by<'a>(saturated: &[&'a Row]) -> Option<&'a Row> {
 /// Fits the time of a write alone.
 fn writes_alone(timing: &mut TimingConfig, paced: &[&Row], parameters: &mut Vec<Parameter>) {
     let before = timing.write_overhead_us;
-    let Some(alone) = writes::alone(paced.iter().copied()) else {
+    let Some(alone) = writes::alone(paced.iter().copied(), timing) else {
         let why = "no row has writes at a rate below saturation, or one at a time";
         return parameters.push(Parameter::kept("write_overhead_us", before, why));
     };
-    timing.write_overhead_us = rounded((alone - writes::passage_us(timing)).max(0.1));
+    timing.write_overhead_us = rounded(alone.max(0.1));
     parameters.push(Parameter {
         key: "write_overhead_us",
         before,
@@ -469,10 +469,10 @@ fn knee(
             "no row has the tail of writes",
         ));
     }
-    // Writes that wait are a little above the knee.
-    let interval = (quiet.unwrap_or(0.0), waiting.unwrap_or(1.0));
-    let after = before.min(KNEE_BELOW * interval.1).max(interval.0);
-    let identified = interval.1 - interval.0 < NARROW;
+    // A little above the knee some writes wait already, and at other rates none yet.
+    let interval = (KNEE_BELOW * quiet.unwrap_or(0.0), waiting.unwrap_or(1.0));
+    let after = before.min(KNEE_BELOW * interval.1).max(quiet.unwrap_or(0.0));
+    let identified = waiting.is_some() && interval.1 - interval.0 < NARROW;
     timing.gc_knee = rounded(after);
     parameters.push(Parameter {
         key: "gc_knee",

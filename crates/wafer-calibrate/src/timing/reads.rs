@@ -300,6 +300,7 @@ mod tests {
                 before: "",
                 probes: Default::default(),
                 pace: Pace::Rate,
+                write_bytes: 4096.0,
                 read: reads(&with(&timing, truth), writes_per_s),
                 write: Latency::default(),
             };

@@ -203,3 +203,14 @@ fn rows_below_saturation_limit_the_time_of_a_program() {
     assert!(!program.identified && (program.after / 1037.0 - 1.0).abs() < 0.04, "{program:?}");
     assert!(fit.notices.is_empty(), "{fit:?}");
 }
+
+#[test]
+fn rows_without_waits_do_not_identify_the_knee() {
+    let mut timing = load_device("pm9a3", &[]).unwrap().config.timing.unwrap();
+    let row = &published("pm9a3-960gb").rows[3];
+    let mut parameters = Vec::new();
+    // The writes of a drive with a knee of 0.76 wait too little at 0.77 to be seen.
+    knee(&mut timing, row.writes_per_s / 0.77, &[row], &mut parameters, &mut Vec::new());
+    let (low, high) = parameters[0].interval.unwrap();
+    assert!(!parameters[0].identified && low < 0.76 && high == 1.0, "{parameters:?}");
+}

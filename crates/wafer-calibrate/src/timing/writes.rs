@@ -19,34 +19,38 @@ const QUEUES: (f64, f64) = (1.5, 4.0);
 
 /// Which rows tell the highest rate.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Saturation {
-    /// Mean latency of writes from which writers without a rate are at the highest one, microseconds.
-    queued_us: f64,
+pub(crate) struct Saturation<'a> {
+    timing: &'a TimingConfig,
+    /// Least latency of writes, less what their bytes take, and how many times as long writers without a rate take that
+    /// are at the highest one.
+    alone: (f64, f64),
 }
 
-impl Saturation {
+impl<'a> Saturation<'a> {
     /// Compares with the writes of the rows that have a rate, or of a device.
-    pub(crate) fn of<'a>(rows: impl IntoIterator<Item = &'a Row>, timing: &TimingConfig) -> Self {
+    pub(crate) fn of<'b>(
+        rows: impl IntoIterator<Item = &'b Row>,
+        timing: &'a TimingConfig,
+    ) -> Self {
         let paced: Vec<&Row> = rows.into_iter().filter(|row| row.pace != Pace::Queue).collect();
-        let told = alone(paced.iter().copied()).filter(|us| *us <= SATURATED_US);
-        let queued_us = match told {
-            Some(us) => QUEUES.0 * us,
-            None => QUEUES.1 * (timing.write_overhead_us + passage_us(timing)),
-        };
-        Saturation { queued_us }
+        let told = alone(paced.iter().copied(), timing).filter(|us| *us <= SATURATED_US);
+        let of_device = (timing.write_overhead_us, QUEUES.1);
+        Saturation { timing, alone: told.map_or(of_device, |us| (us, QUEUES.0)) }
     }
 
     /// Reports whether a drive could not keep up with a row.
     pub(crate) fn has_reached(self, row: &Row) -> bool {
         let middle = [row.write.percentiles[0], row.write.mean, row.read.percentiles[0]];
+        let queued_us = self.alone.1 * (self.alone.0 + passage_us(self.timing, row));
         middle.into_iter().flatten().any(|us| us > SATURATED_US)
-            || (row.pace == Pace::Queue && row.write.mean.is_some_and(|us| us > self.queued_us))
+            || (row.pace == Pace::Queue && row.write.mean.is_some_and(|us| us > queued_us))
     }
 }
 
-/// Returns what a write of 4 KiB takes on the link and in the controller, microseconds.
-pub(crate) fn passage_us(timing: &TimingConfig) -> f64 {
-    4096.0 / timing.link_write.0 as f64 * 1e6 + timing.write_iops.map_or(0.0, |iops| 1e6 / iops)
+/// Returns what a write of a row takes on the link and in the controller, microseconds.
+fn passage_us(timing: &TimingConfig, row: &Row) -> f64 {
+    row.write_bytes / timing.link_write.0 as f64 * 1e6
+        + timing.write_iops.map_or(0.0, |iops| 1e6 / iops)
 }
 
 /// Times of all dies together for a page of 4 KiB that a host writes, in seconds.
@@ -96,10 +100,11 @@ pub(crate) struct Knee {
 }
 
 impl Knee {
-    /// Finds the knee between rows in the order of their rates.
+    /// Finds the knee between rows in the order of their rates. Only what comes at a rate waits for garbage collection
+    /// alone.
     pub(crate) fn of<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Self {
         let mut knee = Knee { quiet: None, waiting: None };
-        for row in rows {
+        for row in rows.into_iter().filter(|row| row.pace == Pace::Rate) {
             let Some(tail) = row.write.tail(3) else { continue };
             let alone = row.write.percentiles[0].or(row.write.mean).unwrap_or(15.0);
             if tail > alone + WAITS_US {
@@ -112,11 +117,56 @@ impl Knee {
     }
 }
 
-/// Returns the time of a write alone, microseconds: the least median, else the least mean.
-pub(crate) fn alone<'a>(rows: impl IntoIterator<Item = &'a Row> + Clone) -> Option<f64> {
-    let least = |us: f64, other: f64| us.min(other);
-    let medians = rows.clone().into_iter().filter_map(|row| row.write.percentiles[0]);
-    medians
-        .reduce(least)
-        .or_else(|| rows.into_iter().filter_map(|row| row.write.mean).reduce(least))
+/// Returns the time of a write alone without that of its bytes, microseconds: by the least median, else the least mean.
+pub(crate) fn alone<'a>(
+    rows: impl IntoIterator<Item = &'a Row> + Clone,
+    timing: &TimingConfig,
+) -> Option<f64> {
+    let least = |of: fn(&Row) -> Option<f64>| {
+        let all = rows.clone().into_iter();
+        all.filter_map(|row| Some(of(row)? - passage_us(timing, row))).reduce(f64::min)
+    };
+    least(|row| row.write.percentiles[0]).or_else(|| least(|row| row.write.mean))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::timing::measured::{Latency, RANDOM};
+
+    fn row(pace: Pace, writes_per_s: f64, write_bytes: f64, us: f64, tail: f64) -> Row {
+        let percentiles = [Some(us), None, None, Some(tail), None];
+        Row {
+            name: String::new(),
+            writes_per_s,
+            jobs: String::new(),
+            drive_bytes: None,
+            before: RANDOM,
+            probes: Default::default(),
+            pace,
+            write_bytes,
+            read: Latency::default(),
+            write: Latency { mean: None, percentiles },
+        }
+    }
+
+    #[test]
+    fn a_write_alone_is_without_the_time_of_its_bytes() {
+        let timing = wafer_config::load_device("pm9a3", &[]).unwrap().config.timing.unwrap();
+        let large = row(Pace::Rate, 16_000.0, 65_536.0, 24.08, 24.08);
+        let small = row(Pace::Single, 70_000.0, 4096.0, 14.63, 14.63);
+        for rows in [vec![&large], vec![&small], vec![&large, &small]] {
+            let alone = alone(rows.iter().copied(), &timing).unwrap();
+            assert!((alone - 10.0).abs() < 0.01, "{alone}");
+        }
+    }
+
+    #[test]
+    fn a_write_that_comes_after_the_one_before_tells_no_knee() {
+        let [quiet, single] = [
+            row(Pace::Rate, 30e3, 4096.0, 12.0, 20.0),
+            row(Pace::Single, 68e3, 4096.0, 12.0, 20.0),
+        ];
+        assert_eq!(Knee::of([&quiet, &single]), Knee { quiet: Some(30e3), waiting: None });
+    }
 }
