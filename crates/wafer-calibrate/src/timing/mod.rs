@@ -39,6 +39,8 @@ const MOST_CORRECTION: f64 = 0.2;
 /// Least share of such a limit that is tried, and how many times are.
 const LEAST_LIMIT: f64 = 0.75;
 const LIMITS: usize = 6;
+/// Share of the device's read alone from which a measured one fits.
+const FITS: f64 = 0.9;
 /// Model seconds of runs: of the grid, of a step, of those whose figures are shown, and of the one that tells WAF.
 const COARSE: f64 = 1.0;
 const FINE: f64 = 2.0;
@@ -489,7 +491,11 @@ fn shorten_cells(timing: &mut TimingConfig, rows: &[&Row], parameters: &mut Vec<
     let alone =
         rows.iter().filter_map(|row| row.read.percentiles[0].or(row.read.mean)).reduce(f64::min);
     let OneOrMany::One(before) = timing.read_us else { return };
-    if let Some(alone) = alone.filter(|alone| *alone < 1.4 * before) {
+    let controller = timing.read_iops.map_or(0.0, |iops| 1e6 / iops);
+    let rates = [timing.channel_rate.0, timing.link_read.0].map(|rate| 4096e6 / rate as f64);
+    let shortest = before + controller + rates.iter().sum::<f64>();
+    let fits = |alone: f64| alone > shortest.max(FITS * (shortest + timing.read_overhead_us));
+    if let Some(alone) = alone.filter(|alone| *alone < 1.4 * before && !fits(*alone)) {
         let after = rounded(0.65 * alone);
         timing.read_us = OneOrMany::One(after);
         parameters.push(Parameter {

@@ -214,3 +214,22 @@ fn rows_without_waits_do_not_identify_the_knee() {
     let (low, high) = parameters[0].interval.unwrap();
     assert!(!parameters[0].identified && low < 0.76 && high == 1.0, "{parameters:?}");
 }
+
+#[test]
+fn cells_stay_as_they_are_where_they_fit() {
+    let timing = load_device("pm9a3", &[]).unwrap().config.timing.unwrap();
+    let mut row = published("pm9a3-960gb").rows[0].clone();
+    // A read alone takes 48 µs and the overhead.
+    for (overhead, alone, expected) in [
+        (15.0, 57.0, 42.0),
+        (9.0, 57.0, 42.0),
+        (9.0, 52.0, 42.0),
+        (18.0, 52.0, 33.8),
+        (0.0, 40.0, 26.0),
+    ] {
+        row.read.percentiles[0] = Some(alone);
+        let mut fitted = TimingConfig { read_overhead_us: overhead, ..timing.clone() };
+        shorten_cells(&mut fitted, &[&row], &mut Vec::new());
+        assert_eq!(fitted.read_us, OneOrMany::One(expected), "{alone}");
+    }
+}
