@@ -167,17 +167,10 @@ pub fn calibrate(task: &Task, watch: Watch<'_>) -> Result<Calibration, LabError>
         .filter(|row| row.read.figures().any(|(_, us)| us.is_some()))
         .collect();
 
-    let mut runs = Runs {
-        bench: Bench::new(&device, &text)?,
-        seed: task.seed,
-        watch,
-        done: 0,
-        all: 1
-            + LIMITS
-            + if read.is_empty() { 0 } else { reads::RUNS * read.len() }
-            + fitted.len()
-            + predicted.len(),
-    };
+    let searched = if read.is_empty() { 0 } else { reads::RUNS * read.len() };
+    let rest = searched + fitted.len() + predicted.len();
+    let bench = Bench::new(&device, &text)?;
+    let mut runs = Runs { bench, seed: task.seed, watch, done: 0, all: 1 + LIMITS + rest };
     let mut timing = before.clone();
     let mut parameters = Vec::new();
     let mut notices = task.measured.notices.clone();
@@ -200,6 +193,7 @@ pub fn calibrate(task: &Task, watch: Watch<'_>) -> Result<Calibration, LabError>
             false => limit_program(&mut timing, program, &open, &mut runs)?,
         }
     }
+    runs.all = runs.done + rest;
     let highest = Cost::of(&timing, waf, page).highest();
     writes_alone(&mut timing, &paced, &mut parameters);
     knee(&mut timing, highest, &paced, &mut parameters, &mut notices);
