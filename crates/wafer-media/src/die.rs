@@ -241,10 +241,10 @@ impl Die {
 
     /// Returns whether the die has done other work than reads of hosts between the end of one and `now`.
     fn has_worked(&self, now: Time, read_end: Time) -> bool {
-        let has_worked = |first: &Queued| {
+        let is_begun = |first: &Queued| {
             first.from < now && (first.gives_way > read_end || first.resumed < now)
         };
-        self.worked_until > read_end || self.queue.front().is_some_and(has_worked)
+        self.worked_until > read_end || self.queue.front().is_some_and(is_begun)
     }
 
     /// Makes the work of the die yield to a read of `length` that could begin at `begin`. Returns when it begins, and
