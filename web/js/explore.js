@@ -68,7 +68,10 @@ async function main() {
 
   /** Checks settings, and runs them where they can run. */
   async function apply(settings) {
+    // What is on the screen is no longer the result of the settings beside it.
+    source.state = "checking";
     controls.set(settings);
+    now.update();
     // The last change counts: the answer to an earlier one may come later.
     number += 1;
     const asked = number;

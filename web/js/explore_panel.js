@@ -4,7 +4,7 @@ import { el, section, show } from "./dom.js";
 import { bytes, count, times, waf } from "./format.js";
 import { last } from "./run.js";
 
-const STATES = { running: "Running", preparing: "Writing the precondition", paused: "Paused", done: "Done", refused: "Settings refused", broken: "Stopped by a defect", idle: "Ready" };
+const STATES = { checking: "Checking the settings", running: "Running", preparing: "Writing the precondition", paused: "Paused", done: "Done", refused: "Settings refused", broken: "Stopped by a defect", idle: "Ready" };
 
 /** `source` has the run, its state, and what the check of its settings gave. */
 export function progressPanel(source) {
