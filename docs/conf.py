@@ -45,8 +45,8 @@ nitpick_ignore_regex = [
     # Internal types in signatures, and short names that do not resolve from the public module.
     ("py:class", r"wafer\._wafer\.Workload|wafer\.calibration\.scaling\..*|Settings|DeviceKeys"),
     # What figures ask of their arguments: structural types.
-    ("py:class", r"wafer\.plot\.protocols\..*"),
-    ("py:class", r"wafer\.figures\.protocols\..*|Fitted|Grid|Interval|Measured|PartOfRun|Point|Run|Volumes"),
+    ("py:class", r"wafer\._protocols\..*"),
+    ("py:class", r"Fitted|Grid|Interval|Measured|PartOfRun|Point|Run|Volumes"),
     ("py:func", r"run|experiment"),
 ]
 

@@ -33,11 +33,11 @@ from wafer._errors import (
 )
 from wafer._wafer import Cancel, ReclaimUnits, __version__
 from wafer.device import Device, policies, profiles
-from wafer.frames import frame
 from wafer.interrupt import interruptible
 from wafer.latency import Latencies, Latency
 from wafer.policy import Policy
-from wafer.result import Result, labels, read_results, report
+from wafer.result import Result
+from wafer.results import frame, labels, read_results, report
 from wafer.running import Experiment, available_memory, experiment, run
 from wafer.timeline import Handle, Handles, Timeline
 from wafer.traces import Requests, requests

@@ -5,68 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from wafer import _wafer
-from wafer._arguments import several
 from wafer._errors import ConfigError
 from wafer._extras import need
+from wafer._protocols import Run
 
-if TYPE_CHECKING:
-    from wafer.result import Result
-
-__all__ = ["columns", "frame", "made"]
+__all__ = ["columns", "made"]
 
 #: Totals of the summary that become columns.
 _TOTALS = ("host_bytes", "media_bytes", "erased_bytes", "relocated_pages", "waf")
 _ROWS = ("run", "sample", "handle")
 _LIBRARIES = ("polars", "pandas")
-
-
-def frame(results: Result | Sequence[Result], by: str = "run", *, library: str = "polars") -> Any:
-    """Returns results as a tidy data frame.
-
-    Parameters
-    ----------
-    results
-        One result, or several.
-    by
-        ``"run"`` for one row per run, with its totals and the keys of the device that differ between the
-        runs; ``"sample"`` for one row per run and sample of its timeline; ``"handle"`` for one row per run
-        and handle.
-    library
-        ``"polars"`` (extra ``wafer[analysis]``) or ``"pandas"`` (extra ``wafer[frames]``).
-
-    Returns
-    -------
-    Any
-        A ``polars.DataFrame`` or a ``pandas.DataFrame``. ``run`` is the label of :func:`wafer.labels`,
-        ``volume`` is in multiples of the logical capacity, NaN where that is unknown; bytes are bytes.
-
-    Raises
-    ------
-    ConfigError
-        There are no results, or ``by`` or ``library`` is not one of those.
-    MissingExtra
-        The library is not installed.
-
-    Examples
-    --------
-    >>> import wafer
-    >>> device = wafer.Device("warp", capacity="64MiB", reclaim_unit_size="1MiB", overprovisioning=0.5)
-    >>> job = wafer.fio_text("[w]\\nrw=randwrite\\nbs=4k\\nsize=100%\\nnorandommap=1\\n")
-    >>> runs = [wafer.run(device, job, volume="1x", seed=seed) for seed in (1, 2)]
-    >>> wafer.frame(runs)["seed"].to_list()
-    [1, 2]
-    """
-    if by not in _ROWS:
-        raise ConfigError(f"by: {by!r} is not one of {', '.join(_ROWS)}")
-    # Results make frames of themselves, so the class cannot be imported above.
-    from wafer.result import Result
-
-    return made(columns(several("results", results, Result), by), library)
 
 
 def made(table: Mapping[str, Any], library: str) -> Any:
@@ -92,8 +45,8 @@ def made(table: Mapping[str, Any], library: str) -> Any:
     return module.DataFrame(dict(table))
 
 
-def columns(runs: Sequence[Result], by: str) -> dict[str, Any]:
-    """Returns the columns of :func:`frame`.
+def columns(runs: Sequence[Run], by: str) -> dict[str, Any]:
+    """Returns the columns of :func:`wafer.frame`.
 
     Parameters
     ----------
@@ -101,7 +54,14 @@ def columns(runs: Sequence[Result], by: str) -> dict[str, Any]:
         The results.
     by
         ``"run"``, ``"sample"`` or ``"handle"``.
+
+    Raises
+    ------
+    ConfigError
+        ``by`` is not one of these.
     """
+    if by not in _ROWS:
+        raise ConfigError(f"by: {by!r} is not one of {', '.join(_ROWS)}")
     names = _wafer.labels([run.to_json() for run in runs]) if len(runs) > 1 else [runs[0].name]
     if by == "run":
         return _by_run(runs, names)
@@ -119,7 +79,7 @@ def columns(runs: Sequence[Result], by: str) -> dict[str, Any]:
     return table
 
 
-def _by_run(runs: Sequence[Result], names: Sequence[str]) -> dict[str, Any]:
+def _by_run(runs: Sequence[Run], names: Sequence[str]) -> dict[str, Any]:
     table: dict[str, Any] = {"run": list(names), "seed": [run.seed for run in runs]}
     configs = [dict(_flat(run.record["provenance"].get("config") or {})) for run in runs]
     for key in dict.fromkeys(key for config in configs for key in config):
@@ -142,7 +102,7 @@ def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
             yield f"{prefix}{key}", str(value) if isinstance(value, list) else value
 
 
-def _samples(run: Result) -> dict[str, Any]:
+def _samples(run: Run) -> dict[str, Any]:
     timeline = run.timeline
     return {
         "volume": timeline.volume,
@@ -153,7 +113,7 @@ def _samples(run: Result) -> dict[str, Any]:
     }
 
 
-def _handles(run: Result) -> dict[str, Any]:
+def _handles(run: Run) -> dict[str, Any]:
     handles = run.handles
     return {
         "handle": [str(key) for key in handles],

@@ -1,10 +1,9 @@
-"""Results of runs: the record of the command line, with arrays."""
+"""The result of a run: the record of the command line, with arrays."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,8 +13,7 @@ import numpy.typing as npt
 
 from wafer import _html, _wafer, frames
 from wafer._arguments import file as path_of
-from wafer._arguments import instance, read_text, several
-from wafer._arguments import text as text_of
+from wafer._arguments import instance, read_text
 from wafer._colours import handle_colour
 from wafer._errors import ConfigError
 from wafer.latency import Latencies
@@ -26,7 +24,7 @@ if TYPE_CHECKING:
     import polars
     from matplotlib.axes import Axes
 
-__all__ = ["Result", "labels", "read_results", "records_of", "report", "write_text"]
+__all__ = ["Result", "write_text"]
 
 SCHEMA = "wafer.result/1"
 
@@ -322,7 +320,7 @@ class Result:
         MissingExtra
             Polars is not installed.
         """
-        frame: polars.DataFrame = frames.frame(self, by)
+        frame: polars.DataFrame = frames.made(frames.columns([self], by), "polars")
         return frame
 
     def to_pandas(self, by: str = "sample") -> pandas.DataFrame:
@@ -338,7 +336,7 @@ class Result:
         MissingExtra
             Pandas is not installed.
         """
-        frame: pandas.DataFrame = frames.frame(self, by, library="pandas")
+        frame: pandas.DataFrame = frames.made(frames.columns([self], by), "pandas")
         return frame
 
     def _repr_html_(self) -> str:
@@ -377,143 +375,6 @@ class Result:
         capacity = self._capacity_if_known()
         at = f"{self.host_bytes / capacity:.3g}x" if capacity else f"{self.host_bytes / 1e9:.4g} GB"
         return f"<wafer.Result {self.name}: WAF {self.waf:.4f} at {at}>"
-
-
-def labels(results: Result | Sequence[Result]) -> list[str]:
-    """Returns a label for each result by what differs between the runs: ``"gc.policy = fifo"``.
-
-    Names that differ are kept; runs without a recorded difference are numbered.
-
-    Parameters
-    ----------
-    results
-        The runs.
-
-    Raises
-    ------
-    ConfigError
-        There are no results.
-
-    Examples
-    --------
-    >>> import wafer
-    >>> device = wafer.Device("warp", capacity="64MiB", reclaim_unit_size="1MiB", overprovisioning=0.5)
-    >>> job = wafer.fio_text("[w]\\nrw=randwrite\\nbs=4k\\nsize=100%\\ntime_based=1\\nruntime=1d\\n")
-    >>> runs = [wafer.run(device.replace(gc_policy=p), job, volume="1x") for p in ("greedy", "fifo")]
-    >>> wafer.labels(runs)
-    ['gc.policy = greedy', 'gc.policy = fifo']
-    """
-    return _wafer.labels([result.to_json() for result in several("results", results, Result)])
-
-
-def report(
-    results: Result | Sequence[Result],
-    path: str | os.PathLike[str] | None = None,
-    *,
-    title: str | None = None,
-) -> str:
-    """Creates a page of one or more results: WAF, reclaim units, handles, time, and why the WAF is as it is.
-
-    The page is a single self-contained HTML file that works offline, as ``wafer report`` writes it.
-
-    Parameters
-    ----------
-    results
-        The runs to show, side by side.
-    path
-        File to write, as a whole or not at all.
-    title
-        Title of the page. Default: the names of the runs.
-
-    Returns
-    -------
-    str
-        The page as HTML.
-
-    Raises
-    ------
-    ConfigError
-        There are no results, or ``path`` is a folder.
-    OSError
-        The file cannot be written.
-
-    Examples
-    --------
-    >>> import wafer
-    >>> device = wafer.Device("warp", capacity="64MiB", reclaim_unit_size="1MiB", overprovisioning=0.5)
-    >>> job = wafer.fio_text("[w]\\nrw=randwrite\\nbs=4k\\nsize=100%\\ntime_based=1\\nruntime=1d\\n")
-    >>> page = wafer.report(wafer.run(device, job, volume="1x"), title="One run")
-    >>> "<title>One run</title>" in page
-    True
-    """
-    texts = [run.to_json() for run in several("results", results, Result)]
-    file = None if path is None else Path(path_of("path", path))
-    page = _wafer.report(texts, text_of("title", title))
-    if file is not None:
-        write_text(file, page)
-    return page
-
-
-def read_results(*paths: str | os.PathLike[str]) -> list[Result]:
-    """Reads result records from files, which may hold an array, and from the ``*.json`` of folders.
-
-    Parameters
-    ----------
-    *paths
-        Files or folders.
-
-    Returns
-    -------
-    list[Result]
-        The results in the order of the paths; files of a folder by name.
-
-    Raises
-    ------
-    ConfigError
-        A file cannot be read or is not a record.
-
-    Examples
-    --------
-    >>> import tempfile, wafer
-    >>> device = wafer.Device("warp", capacity="64MiB", reclaim_unit_size="1MiB", overprovisioning=0.5)
-    >>> job = wafer.fio_text("[w]\\nrw=randwrite\\nbs=4k\\nsize=100%\\ntime_based=1\\nruntime=1d\\n")
-    >>> folder = tempfile.mkdtemp()
-    >>> text = wafer.run(device, job, volume="1x", seed=3).to_json(f"{folder}/run.json")
-    >>> [result.seed for result in wafer.read_results(folder)]
-    [3]
-    """
-    results: list[Result] = []
-    for path in (Path(path_of("paths", path)) for path in paths):
-        for file in sorted(path.glob("*.json")) if path.is_dir() else [path]:
-            results.extend(records_of(file, skip=path.is_dir()))
-    return results
-
-
-def records_of(path: Path, *, skip: bool) -> list[Result]:
-    """Returns the records of one file.
-
-    Parameters
-    ----------
-    path
-        The file.
-    skip
-        Whether a file with other JSON has no records instead of being an error.
-
-    Raises
-    ------
-    ConfigError
-        The file cannot be read, or a record is damaged.
-    """
-    text = read_text(path)
-    try:
-        found = json.loads(text)
-    except ValueError as error:
-        raise ConfigError(f"{path}: {error}") from None
-    first = found[0] if isinstance(found, list) and found else found
-    is_record = isinstance(first, dict) and first.get("schema") == SCHEMA
-    if skip and not is_record:
-        return []
-    return [Result(record) for record in _wafer.read_records(os.fspath(path), text)]
 
 
 def write_text(path: Path, text: str) -> None:

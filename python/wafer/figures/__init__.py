@@ -18,7 +18,7 @@ from wafer.figures.studies import FIGURES, Material
 from wafer.plot.curves import plot_fit, plot_result
 from wafer.plot.style import COLOURS, save, styled
 from wafer.plot.sweeps import crossover, plot_crossover, plot_sweep
-from wafer.result import records_of
+from wafer.results import records_of
 
 __all__ = [
     "COLOURS",

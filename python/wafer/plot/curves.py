@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from wafer._protocols import Fitted, Run
 from wafer.plot.labels import label_lines
-from wafer.plot.protocols import Fitted, Run
 from wafer.plot.style import COLOURS, MARKERS, PUBLISHED, axes, handle_colour, legend
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wafer._errors import ConfigError
-from wafer.plot.protocols import Grid
+from wafer._protocols import Grid
 from wafer.plot.style import axes
 from wafer.plot.sweeps import key_name
 

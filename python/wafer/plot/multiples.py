@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from wafer import _wafer
 from wafer._arguments import whole
 from wafer._errors import ConfigError
+from wafer._protocols import Run
 from wafer.plot.curves import label_axes
-from wafer.plot.protocols import Run
 from wafer.plot.style import COLOURS, grid_of_axes, title
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wafer._errors import ConfigError
+from wafer._protocols import Grid
 from wafer.plot.labels import label_lines
-from wafer.plot.protocols import Grid
 from wafer.plot.style import COLOURS, MARKERS, axes
 from wafer.stats import compare
 

@@ -1,4 +1,4 @@
-"""What the plots need of runs, fits and sweeps, so that these can plot themselves."""
+"""What plots and data frames need of runs, fits and sweeps, which make their own."""
 
 from __future__ import annotations
 
@@ -25,8 +25,20 @@ class Volumes(Protocol):
         """The horizontal axis of curves, and its name."""
 
     @property
+    def host_bytes(self) -> npt.NDArray[Any]:
+        """Cumulative host bytes."""
+
+    @property
+    def media_bytes(self) -> npt.NDArray[Any]:
+        """Cumulative media bytes."""
+
+    @property
     def waf(self) -> Array:
         """Cumulative WAF."""
+
+    @property
+    def instantaneous_waf(self) -> Array:
+        """WAF of each interval."""
 
 
 class PartOfRun(Protocol):
@@ -35,6 +47,14 @@ class PartOfRun(Protocol):
     @property
     def total_host_bytes(self) -> int:
         """Bytes written through it."""
+
+    @property
+    def total_media_bytes(self) -> int:
+        """Bytes programmed for it."""
+
+    @property
+    def waf(self) -> float | None:
+        """Its WAF."""
 
     @property
     def cumulative_waf(self) -> Array:
@@ -50,8 +70,20 @@ class Run(Protocol):
     def name(self) -> str:
         """Name of the experiment."""
 
+    @property
+    def seed(self) -> int | None:
+        """Random seed; none for a measured drive."""
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """Totals of the run."""
+
     def to_json(self) -> str:
         """Returns the record as JSON."""
+
+    @property
+    def host_bytes(self) -> int:
+        """Bytes that hosts wrote."""
 
     @property
     def capacity(self) -> int:
