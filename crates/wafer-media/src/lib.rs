@@ -8,6 +8,7 @@
 //!
 //! # Architecture
 //! - `die.rs`: one die; `directory.rs`: what the write buffer holds; `pacing.rs`: garbage collection in time.
+//! - `request.rs`: a command, as the media see it.
 //! - `agenda.rs`: what happens next, in order of time; `calendar.rs`: events that do not arrive in that order.
 //! - `media/`: all of them with channels, link and controller. `work.rs`: what was done, and the parts of a
 //!   latency. `latency.rs`: percentiles.
@@ -30,11 +31,13 @@ mod directory;
 mod latency;
 mod media;
 mod pacing;
+mod request;
 mod time;
 mod work;
 
 pub use agenda::Agenda;
 pub use latency::Latencies;
-pub use media::{Done, Kind, Media, Request, Shape};
+pub use media::{Done, Media, Shape};
+pub use request::{Kind, Request};
 pub use time::Time;
 pub use work::{DieTimes, MediaCounts, PARTS, Part, Parts, WORKS, Work};

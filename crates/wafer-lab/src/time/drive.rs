@@ -2,7 +2,7 @@
 //! media.
 
 use wafer_interface::{
-    Batch, Command, CommandStream, Completion, LBA_BYTES, Op, StreamDescription, StreamState,
+    Batch, Command, CommandStream, Completion, LBA_BYTES, StreamDescription, StreamState,
     TimingConfig, stream,
 };
 use wafer_media::{Agenda, Done, Kind, Media, Request, Shape, Time};
@@ -334,27 +334,9 @@ impl<'a> TimedRun<'a> {
         if host >= recorder.next() {
             recorder.record(self.device);
         }
-        let kind = match command.op {
-            Op::Read => Kind::Read,
-            Op::Write => Kind::Write,
-            Op::Flush => Kind::Flush,
-            Op::Deallocate | Op::Update => Kind::Other,
-        };
         let first = self.first_pages.get(command.namespace.index()).copied().unwrap_or(0);
-        let from = command.lba >> self.page_shift;
-        let end = command.lba + u64::from(command.blocks) + (1 << self.page_shift) - 1;
-        let to = end >> self.page_shift;
-        let moves = matches!(kind, Kind::Read | Kind::Write);
-        let request = Request {
-            ticket: slot,
-            submitted: time,
-            kind,
-            page: first + from,
-            pages: if moves { (to - from) as u32 } else { 0 },
-            bytes: if moves { command.bytes() } else { 0 },
-            durable: kind == Kind::Write
-                && self.durable.get(stream::job_of(ticket)).is_some_and(|durable| *durable),
-        };
+        let durable = self.durable.get(stream::job_of(ticket)).is_some_and(|durable| *durable);
+        let request = Request::of(&command, slot, time, first, self.page_shift, durable);
         self.media.submit(request, &self.device.observer().work);
     }
 

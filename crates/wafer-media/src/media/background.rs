@@ -2,10 +2,11 @@
 
 use wafer_interface::{Cause, MediaWork, RuId};
 
-use super::{Filling, Kind, Media};
+use super::{Filling, Media};
 use crate::die::{Frees, Room};
 use crate::directory::mix;
 use crate::pacing::{Due, Move};
+use crate::request::Kind;
 use crate::time::Time;
 use crate::work::Work;
 

@@ -22,6 +22,7 @@ use crate::die::{DieRead, Room};
 use crate::dies::Dies;
 use crate::directory::Directory;
 use crate::pacing::Pacing;
+use crate::request::{Kind, Request};
 use crate::time::{Server, Time};
 use crate::work::{MediaCounts, Part, Parts};
 
@@ -36,38 +37,6 @@ pub struct Shape {
     pub ru_count: u32,
     /// Reclaim groups; each has its part of the dies.
     pub groups: u16,
-}
-
-/// The kind of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Data goes to the host.
-    Read,
-    /// Data comes from the host.
-    Write,
-    /// Everything written before becomes durable.
-    Flush,
-    /// No data moves.
-    Other,
-}
-
-/// A command on its way to the drive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Request {
-    /// Chosen by the caller.
-    pub ticket: u64,
-    /// The time at which the host submits it.
-    pub submitted: Time,
-    /// Its kind.
-    pub kind: Kind,
-    /// First page, numbered over all namespaces.
-    pub page: u64,
-    /// Pages that it touches.
-    pub pages: u32,
-    /// Bytes over the link.
-    pub bytes: u64,
-    /// Whether a write completes only when it is durable, as with Force Unit Access.
-    pub durable: bool,
 }
 
 /// A command that is done.

@@ -2,8 +2,9 @@
 
 use wafer_interface::{Cause, MediaWork, RuId};
 
-use super::{Event, Flight, Kind, Media, Request};
+use super::{Event, Flight, Media};
 use crate::Done;
+use crate::request::{Kind, Request};
 use crate::time::Time;
 use crate::work::Part;
 
