@@ -1,7 +1,7 @@
 //! Which hosts may connect, how they authenticate, and what they may do.
 //!
-//! Without a key a name is no proof: whoever knows the NQN of such a host can use it. Then access keeps hosts from harming
-//! each other by mistake; a network that only the hosts reach keeps out everybody else.
+//! Without a key, a host proves nothing: anybody who knows its NQN can use it. Access then only keeps hosts from
+//! harming each other by mistake; to keep everybody else out, use a network that only the hosts can reach.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::{Credentials, Group, Hash, Secret};
 /// What a host may do in addition to reading and writing the namespaces attached to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rights {
-    /// Create, delete, attach, detach, format and write protect namespaces, sanitize, switch FDP, update
+    /// Create, delete, attach, detach, format and write protect namespaces, sanitize, enable and disable FDP, update
     /// firmware, and lock commands and features.
     pub manage: bool,
 }
@@ -24,7 +24,7 @@ pub struct Rights {
 pub struct ListedHost {
     /// What it may do.
     pub rights: Rights,
-    /// How it authenticates; without, it does not have to.
+    /// How it authenticates; `None` if it does not have to.
     pub credentials: Option<Arc<Credentials>>,
 }
 
@@ -34,16 +34,16 @@ impl From<Rights> for ListedHost {
     }
 }
 
-/// The rights of all hosts.
+/// Which hosts may connect, and with which rights.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Those of every host.
+    /// Every host, with these rights.
     Everyone(Rights),
-    /// Those of the hosts listed by NQN; no other host may connect.
+    /// The hosts listed by NQN; no other host may connect.
     Listed(BTreeMap<String, ListedHost>),
 }
 
-/// A host as an operator describes it. The names of its keys are those of Linux's nvmet.
+/// A host as an operator describes it. The keys are named as in Linux's nvmet.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HostEntry {
@@ -52,10 +52,10 @@ pub struct HostEntry {
     /// [`Rights::manage`].
     #[serde(default)]
     pub manage: bool,
-    /// The secret with which the host authenticates; without it, it does not have to.
+    /// The secret with which the host authenticates; without one, it does not have to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dhchap_key: Option<Secret>,
-    /// The secret with which the controller authenticates, if the host wants that.
+    /// The secret with which the controller authenticates to hosts that require it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dhchap_ctrl_key: Option<Secret>,
     /// The hash function of the authentication. Default: the first that the host offers.
@@ -72,7 +72,7 @@ pub struct HostEntry {
 pub struct WrongHost {
     /// The host, from 0.
     pub index: usize,
-    /// Its key.
+    /// The key that is wrong.
     pub key: &'static str,
     /// What is wrong.
     pub reason: String,
@@ -98,7 +98,7 @@ impl Access {
     /// Returns the access of the hosts listed; no other host may connect.
     ///
     /// # Errors
-    /// An entry is wrong, or lists a host again.
+    /// An entry is wrong, or a host is listed twice.
     pub fn listed(entries: Vec<HostEntry>) -> Result<Self, WrongHost> {
         let mut hosts = BTreeMap::new();
         for (index, entry) in entries.into_iter().enumerate() {
@@ -143,7 +143,7 @@ impl Access {
         }
     }
 
-    /// Returns how a host authenticates; none if it does not have to.
+    /// Returns how a host authenticates, or `None` if it does not have to.
     pub fn credentials(&self, hostnqn: &str) -> Option<Arc<Credentials>> {
         match self {
             Access::Everyone(_) => None,

@@ -1,4 +1,4 @@
-//! The end of the controller.
+//! The controller's end.
 
 use subtle::ConstantTimeEq as _;
 use wafer_nvme::auth::{
@@ -11,7 +11,7 @@ use crate::group::KeyPair;
 use crate::response::{Challenge, Names, Prover};
 use crate::{Entropy, Group, Hash, Secret};
 
-/// Transactions that a host may begin without success. The keys of each cost milliseconds, before anybody has proved anything.
+/// Maximum transactions a host may begin without success: computing the keys for each takes milliseconds.
 const MOST_ATTEMPTS: u8 = 4;
 
 /// How a host authenticates.
@@ -21,26 +21,26 @@ pub struct Credentials {
     pub secret: Secret,
     /// The secret of the controller, for hosts that challenge it.
     pub controller_secret: Option<Secret>,
-    /// The hash function. Without one it is the first that the host names.
+    /// The hash function; by default, the first that the host offers.
     pub hash: Option<Hash>,
-    /// The group. Without one it is the first that the host names.
+    /// The group; by default, the first that the host offers.
     pub group: Option<Group>,
 }
 
-/// The end of the controller: the state of one queue.
+/// The controller's end: the state of one queue.
 #[derive(Debug)]
 pub struct Controller {
     names: Names,
     transaction: u16,
-    /// Messages that were sent and received.
+    /// Messages sent and received.
     messages: u64,
-    /// Transactions that began since the last one that succeeded.
+    /// Transactions begun since the last success.
     attempts: u8,
     step: Step,
     authenticated: bool,
 }
 
-/// What comes next.
+/// The next step of a transaction.
 #[derive(Debug)]
 enum Step {
     /// The host begins a transaction.
@@ -49,17 +49,17 @@ enum Step {
     Challenge { message: Vec<u8>, open: Open },
     /// The host replies to it.
     Reply(Open),
-    /// The host receives the response to its own challenge, or none.
+    /// The host receives the response to its own challenge, if it sent one.
     Success1 { hash: Hash, response: Option<Vec<u8>> },
     /// The host accepts the response.
     Success2,
-    /// The host receives why the transaction failed.
+    /// The host receives the reason for the failure.
     Failure1(Explanation),
     /// Nothing: the transaction failed.
     Failed,
 }
 
-/// A challenge without a response.
+/// A challenge that awaits its response.
 struct Open {
     challenge: Challenge,
     keys: Option<KeyPair>,
@@ -69,7 +69,7 @@ struct Open {
     controller: Option<Vec<u8>>,
 }
 
-/// Logs do not show keys.
+/// Keeps the keys out of logs.
 impl std::fmt::Debug for Open {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Open").field("challenge", &self.challenge).finish_non_exhaustive()
@@ -89,23 +89,23 @@ impl Controller {
         }
     }
 
-    /// Returns whether the host is authenticated. It stays so while it authenticates again.
+    /// Returns whether the host is authenticated. It remains so during reauthentication.
     pub fn is_authenticated(&self) -> bool {
         self.authenticated
     }
 
-    /// Returns the number of the message that the host owes: the next one of a transaction, or its first.
+    /// Returns the number of the message that the host owes, or `None` if it owes none.
     pub fn owed(&self) -> Option<u64> {
         let idle = self.authenticated && matches!(self.step, Step::Negotiate);
         (!idle).then_some(self.messages)
     }
 
-    /// Returns whether a transaction failed, and the host knows why.
+    /// Returns whether a transaction has failed and the host has learned why.
     pub fn has_failed(&self) -> bool {
         matches!(self.step, Step::Failed)
     }
 
-    /// Returns why the transaction failed, before the host is told.
+    /// Returns why the transaction failed, until the host has received the reason.
     pub fn failure(&self) -> Option<Explanation> {
         match self.step {
             Step::Failure1(explanation) => Some(explanation),
@@ -113,8 +113,8 @@ impl Controller {
         }
     }
 
-    /// Takes the data of Authentication Send. `credentials` are those of the host; a host without them cannot
-    /// authenticate.
+    /// Takes the data of Authentication Send. `credentials` are those of the host, which cannot authenticate without
+    /// them.
     pub fn send(
         &mut self,
         message: &[u8],
@@ -196,7 +196,7 @@ impl Controller {
         entropy(&mut value);
         let mut sequence = [0; 4];
         entropy(&mut sequence);
-        // 0 has a meaning of its own.
+        // A sequence number of 0 has a special meaning.
         let sequence = u32::from_le_bytes(sequence).max(1);
         let keys = group.keys(entropy);
         let public = keys.as_ref().map_or(&[][..], |keys| &keys.public);
@@ -260,7 +260,7 @@ impl Controller {
             Step::Challenge { open, .. } => Step::Reply(open),
             Step::Success1 { response: Some(_), .. } => Step::Success2,
             Step::Success1 { response: None, .. } => Step::Negotiate,
-            // The host was told that it failed, or receives what is not there.
+            // The host has received the failure, or no message is due.
             _ => {
                 self.authenticated = false;
                 Step::Failed
@@ -299,7 +299,7 @@ impl Controller {
     }
 }
 
-/// Returns the one that is wanted, if it is offered; the first one offered if any will do.
+/// Returns `wanted` if it is offered; without `wanted`, the first one offered.
 fn chosen<T: PartialEq>(mut offered: impl Iterator<Item = T>, wanted: Option<T>) -> Option<T> {
     match wanted {
         Some(wanted) => offered.find(|one| *one == wanted),

@@ -9,7 +9,7 @@ use wafer_nvme::auth::GroupId;
 
 use crate::Entropy;
 
-/// A group, or none.
+/// A group, or none at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Group {
@@ -27,10 +27,10 @@ pub enum Group {
     Ffdhe8192,
 }
 
-/// What defines a group (RFC 7919, appendix A), and how long its private keys are (section 5.2).
+/// The definition of a group (RFC 7919, appendix A) and the length of its private keys (section 5.2).
 struct Definition {
     bits: u32,
-    /// Makes the prime a safe one.
+    /// The offset that makes the prime safe.
     offset: u32,
     private_bits: u32,
     modulus: OnceLock<BoxedMontyParams>,
@@ -59,7 +59,7 @@ static DEFINITIONS: [Definition; 5] = [
 
 /// Returns `2^bits - 2^(bits - 64) + (floor(2^(bits - 130) * e) + offset) * 2^64 - 1`.
 fn prime(bits: u32, offset: u32) -> BoxedUint {
-    // Each term of e = 1/0! + 1/1! + 1/2! + ... loses less than 1 in the last of these bits.
+    // Truncating a term of e = 1/0! + 1/1! + 1/2! + ... loses less than 1 in the last of these bits.
     const GUARD: u32 = 64;
     let zero = || BoxedUint::zero_with_precision(bits + 64);
     let one = || BoxedUint::one_with_precision(bits + 64);
@@ -76,7 +76,7 @@ fn prime(bits: u32, offset: u32) -> BoxedUint {
     whole.resize_unchecked(bits)
 }
 
-/// Both keys of an end.
+/// The key pair of one end.
 pub(crate) struct KeyPair {
     definition: &'static Definition,
     private: BoxedUint,
@@ -94,7 +94,7 @@ impl Group {
         Group::Ffdhe8192,
     ];
 
-    /// Returns its identifier in messages.
+    /// Returns the identifier used in messages.
     pub const fn id(self) -> GroupId {
         match self {
             Group::Null => GroupId::NULL,
@@ -106,7 +106,7 @@ impl Group {
         }
     }
 
-    /// Returns the group of an identifier.
+    /// Returns the group with an identifier.
     pub fn of(id: GroupId) -> Option<Self> {
         Self::ALL.into_iter().find(|group| group.id() == id)
     }
@@ -123,12 +123,12 @@ impl Group {
         DEFINITIONS.iter().find(|definition| definition.bits == bits)
     }
 
-    /// Returns the length of its DH values, bytes.
+    /// Returns the length of DH values in bytes.
     pub fn length(self) -> usize {
         self.definition().map_or(0, |definition| definition.bits as usize / 8)
     }
 
-    /// Returns new keys; none for the null group.
+    /// Returns a new key pair, or `None` for the null group.
     pub(crate) fn keys(self, entropy: Entropy<'_>) -> Option<KeyPair> {
         let definition = self.definition()?;
         let mut bytes = vec![0; definition.private_bits.div_ceil(8) as usize];
@@ -142,7 +142,7 @@ impl Group {
 }
 
 impl KeyPair {
-    /// Returns the secret that both ends share, from the DH value of the other; `None` if no key has that value
+    /// Returns the secret that both ends share, given the DH value of the other end; `None` if no key has that value
     /// (RFC 7919, 5.1).
     pub(crate) fn shared(&self, other: &[u8]) -> Option<Vec<u8>> {
         let bits = self.definition.bits;
@@ -165,7 +165,7 @@ mod tests {
 
     use super::*;
 
-    /// SHA-256 of the primes that OpenSSL 3.0 has: `openssl genpkey -genparam -algorithm DH -pkeyopt group:ffdhe2048 |
+    /// SHA-256 of the primes in OpenSSL 3.0: `openssl genpkey -genparam -algorithm DH -pkeyopt group:ffdhe2048 |
     /// openssl asn1parse`.
     #[test]
     fn primes_are_those_of_the_rfc() {

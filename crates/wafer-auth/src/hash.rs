@@ -21,7 +21,7 @@ impl Hash {
     /// Every hash function.
     pub const ALL: [Hash; 3] = [Hash::Sha256, Hash::Sha384, Hash::Sha512];
 
-    /// Returns its identifier in messages.
+    /// Returns the identifier used in messages.
     pub const fn id(self) -> HashId {
         match self {
             Hash::Sha256 => HashId::SHA_256,
@@ -30,12 +30,12 @@ impl Hash {
         }
     }
 
-    /// Returns the hash function of an identifier.
+    /// Returns the hash function with an identifier.
     pub fn of(id: HashId) -> Option<Self> {
         Self::ALL.into_iter().find(|hash| hash.id() == id)
     }
 
-    /// Returns the length of its digests, bytes.
+    /// Returns the digest length in bytes.
     pub const fn length(self) -> usize {
         match self {
             Hash::Sha256 => 32,
@@ -52,7 +52,7 @@ impl Hash {
         }
     }
 
-    /// Returns the HMAC of the parts, one after another.
+    /// Returns the HMAC of the concatenated parts.
     pub(crate) fn hmac(self, key: &[u8], parts: &[&[u8]]) -> Vec<u8> {
         macro_rules! hmac {
             ($hash:ty) => {{

@@ -1,4 +1,4 @@
-//! The end of the host.
+//! The host's end.
 
 use subtle::ConstantTimeEq as _;
 use wafer_nvme::auth::{
@@ -10,19 +10,19 @@ use wafer_nvme::zerocopy::{FromBytes, Immutable, IntoBytes as _, KnownLayout};
 use crate::response::{Challenge, Names, Prover};
 use crate::{Entropy, Group, Hash, Secret};
 
-/// The end of the host: one transaction.
+/// The host's end of one transaction.
 #[derive(Debug)]
 pub struct Host {
     names: Names,
     secret: Secret,
     controller_secret: Option<Secret>,
     transaction: u16,
-    /// The response that the controller owes.
+    /// The response that the controller must return.
     expected: Option<Vec<u8>>,
 }
 
 impl Host {
-    /// Creates a transaction. With `controller_secret` the controller has to authenticate, too.
+    /// Creates a transaction. With `controller_secret`, the controller must authenticate too.
     pub fn new(
         host_nqn: &str,
         subsystem_nqn: &str,
@@ -34,7 +34,7 @@ impl Host {
         Host { names, secret, controller_secret, transaction, expected: None }
     }
 
-    /// Returns the first message, which offers these hash functions and groups. More than 30 of either are omitted.
+    /// Returns the first message, which offers these hash functions and groups, at most 30 of each.
     pub fn negotiate(&self, hashes: &[Hash], groups: &[Group]) -> Vec<u8> {
         let mut protocol = Protocol {
             authid: DH_HMAC_CHAP,
@@ -98,7 +98,7 @@ impl Host {
         Ok([reply.as_bytes(), &response, &own, &public].concat())
     }
 
-    /// Takes the outcome, and returns the last message, which the controller needs if it was challenged.
+    /// Takes the outcome and returns the last message, which is due only if the controller was challenged.
     ///
     /// # Errors
     /// Why the transaction failed at the controller, or fails here.
@@ -121,7 +121,7 @@ impl Host {
         FailureMessage::new(kind, self.transaction, explanation).as_bytes().to_vec()
     }
 
-    /// Returns a message of the controller, and what follows it.
+    /// Returns a message from the controller and the bytes that follow it.
     fn parse<'a, T: FromBytes + KnownLayout + Immutable>(
         &self,
         message: &'a [u8],

@@ -3,26 +3,26 @@
 //! # What it is
 //! Host and controller share a [`Secret`]. On each new queue the controller challenges the host, which proves that it
 //! has the secret; the host may challenge the controller too, with a second secret. [`Controller`] and [`Host`] are the
-//! two ends of that transaction: the data of Authentication Send and Authentication Receive in and out, no input or output.
+//! two ends of that transaction. They consume and produce the data of Authentication Send and Receive, and do no I/O.
 //!
 //! # Architecture
 //! - `secret.rs`: secrets as `nvme gen-dhchap-key` writes them.
 //! - `hash.rs`, `group.rs`: the hash functions and the finite field groups that both ends choose from.
-//! - `response.rs`: what proves that an end has a secret.
+//! - `response.rs`: the proof that an end has a secret.
 //! - `access.rs`: which hosts may connect, with which secrets, and what they may do.
 //! - `controller.rs`, `host.rs`: the two ends. The layouts of their messages are in [`wafer_nvme::auth`].
 //!
 //! # Invariants
-//! - A controller is [authenticated](Controller::is_authenticated) only by a response to its own challenge, which it
-//!   uses once.
+//! - A controller is [authenticated](Controller::is_authenticated) only by a response to its own challenge, and each
+//!   challenge is used once.
 //! - Whatever a peer sends, the outcome is a message or an [`Explanation`](wafer_nvme::auth::Explanation); nothing panics.
 //! - Random bytes come from the caller, so that tests and simulations repeat.
 //!
 //! # Error model
-//! A transaction that fails is not an error here: the other end is sent the reason, and the transaction is over.
+//! A failed transaction is not an error here: the other end receives the reason, and the transaction ends.
 //!
 //! # What it does not implement
-//! Secure channel concatenation, which would give keys to TLS, and verification by an authentication server.
+//! Secure channel concatenation, which derives TLS keys, and verification by an authentication server.
 
 mod access;
 mod controller;
@@ -39,5 +39,5 @@ pub use hash::Hash;
 pub use host::Host;
 pub use secret::{Secret, SecretError};
 
-/// Returns random bytes that nobody can guess.
+/// Fills a buffer with random bytes that nobody can guess.
 pub type Entropy<'a> = &'a mut dyn FnMut(&mut [u8]);

@@ -1,8 +1,8 @@
-//! What proves that an end has a secret: the HMAC of a challenge (Base 2.1, 8.3.5.5.4 and 8.3.5.5.5).
+//! The proof that an end has a secret: the HMAC of a challenge (Base 2.1, 8.3.5.5.4 and 8.3.5.5.5).
 
 use crate::Hash;
 
-/// The end that proves its identity.
+/// The end that proves its identity to the other.
 #[derive(Clone, Copy)]
 pub(crate) enum Prover {
     Host,
@@ -16,7 +16,7 @@ pub(crate) struct Names {
     pub(crate) subsystem: String,
 }
 
-/// What a response depends on beside the secret.
+/// The inputs of a response apart from the secret.
 #[derive(Clone, Debug)]
 pub(crate) struct Challenge {
     pub(crate) hash: Hash,
@@ -36,7 +36,7 @@ impl Challenge {
             Prover::Controller => (b"Controller", subsystem, host),
         };
         let value = match &self.shared {
-            // The augmented challenge: who only knows the secret of an earlier transaction cannot respond.
+            // The augmented challenge: knowing only the secret of an earlier transaction is not enough to respond.
             Some(shared) => self.hash.hmac(&self.hash.digest(shared), &[&self.value]),
             None => self.value.clone(),
         };
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
     use crate::Secret;
 
-    /// Responses that Python's `hmac` and `hashlib` compute from the formulas of the specification.
+    /// The expected responses come from Python's `hmac` and `hashlib` and the formulas of the specification.
     #[test]
     fn responses_are_those_of_the_specification() {
         let names = Names {

@@ -1,5 +1,5 @@
 //! Secrets in their textual form (Base 2.1, 8.3.5.5.7): `DHHC-1:HH:KEY:`, where HH is the hash function that
-//! transforms the key, and KEY the key and its CRC-32 in Base64.
+//! transforms the key, and KEY is the key and its CRC-32 in Base64.
 
 use std::fmt;
 use std::str::FromStr;
@@ -17,23 +17,23 @@ use crate::Hash;
 #[serde(try_from = "String", into = "String")]
 pub struct Secret {
     key: Vec<u8>,
-    /// The hash function that makes the key of an end out of it; without one it is used as it is.
+    /// The hash function that derives the key of an end from `key`; without one, `key` is used as it is.
     transform: Option<Hash>,
 }
 
-/// Why a text is no secret.
+/// Why a text is not a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SecretError {
-    /// Its form is another.
+    /// Does not have the form of a secret.
     #[error("expected `DHHC-1:HH:KEY:`, as `nvme gen-dhchap-key` writes it")]
     Form,
-    /// There is no such hash function.
+    /// Unknown hash function.
     #[error("expected 00, 01, 02 or 03 after `DHHC-1:`: no hash, SHA-256, SHA-384 or SHA-512")]
     Hash,
-    /// The key is not Base64, or of another length.
+    /// The key is not Base64 or has the wrong length.
     #[error("expected a key of 32, 48 or 64 bytes and its checksum, in Base64")]
     Key,
-    /// The key has a typing error.
+    /// The checksum does not match, probably because of a typing error.
     #[error("the checksum of the key differs")]
     Checksum,
 }
@@ -77,7 +77,7 @@ impl fmt::Display for Secret {
     }
 }
 
-/// Logs do not show the key.
+/// Keeps the key out of logs.
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Secret({} bytes, {:?})", self.key.len(), self.transform)

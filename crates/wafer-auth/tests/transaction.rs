@@ -12,7 +12,7 @@ const SECOND: &str =
 const THIRD: &str = "DHHC-1:03:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8gISIjJCUmJygpKissLS4vMDEyMzQ1Njc4OTo7PD0+P4zODhA=:";
 const MOST: usize = 4096;
 
-/// Random bytes that repeat.
+/// Returns a source of repeatable bytes.
 fn entropy(seed: u64) -> impl FnMut(&mut [u8]) {
     let mut state = seed;
     move |bytes| {
@@ -42,7 +42,7 @@ fn host(key: &str, controller: Option<&str>) -> Host {
     Host::new(HOST, SUBSYSTEM, secret(key), controller.map(secret), 9)
 }
 
-/// Runs a whole transaction. Returns why it failed at the host.
+/// Runs a whole transaction. Returns the reason if the host sees a failure.
 fn run(
     controller: &mut Controller,
     credentials: &Credentials,
@@ -138,7 +138,7 @@ fn a_host_authenticates_again_with_a_new_secret_and_stays_authenticated_meanwhil
     controller.send(&reply, Some(&known), &mut entropy(4));
     assert_eq!(second.success(&controller.receive(MOST).unwrap()), Ok(None));
     assert!(controller.is_authenticated() && controller.owed().is_none());
-    // The old one is no longer good.
+    // The previous secret is no longer accepted.
     let mut first = host(FIRST, None);
     let done = run(&mut controller, &known, &mut first, offers.0, offers.1, 5);
     assert_eq!(done, Err(Explanation::FAILED));

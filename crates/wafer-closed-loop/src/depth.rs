@@ -1,14 +1,14 @@
 //! The queue depth of a job: `iodepth`, or as much of it as `latency_target` allows.
 //!
-//! As fio looks for it: the depth doubles after each window in which enough commands met the target, until one does not;
-//! then the interval between is halved. Once the depth stays, the job runs for one more window and ends, unless
-//! `latency_run` lets it look on.
+//! The search is fio's: the depth doubles after each window in which enough commands met the target, until a window
+//! fails; then the search bisects. Once the depth is stable, the job runs for one more window and ends, unless
+//! `latency_run` continues the search.
 
 use std::collections::HashMap;
 
 use wafer_fio::job::{JobSpec, LatencyTarget};
 
-/// Windows that must succeed at a depth next to one that failed before a greater one is tried again.
+/// Windows that must succeed just below a depth that failed before a greater depth is tried again.
 const STABLE: u32 = 3;
 
 /// How many commands a job may have in flight.
@@ -25,20 +25,20 @@ struct Search {
     depth: u32,
     /// The last depth that met the target.
     low: u32,
-    /// The lowest that did not; `iodepth` at first.
+    /// The lowest depth that missed the target; `iodepth` at first.
     high: u32,
     stable: u32,
-    /// When the window began; it does not before `start`.
+    /// When the window begins, never before `start`.
     since: u64,
     completed: u64,
     failed: u64,
-    /// Nothing is submitted until all commands have completed.
+    /// Submit nothing until all commands have completed.
     drains: bool,
-    /// The depth is found: what follows are the results.
+    /// The depth is found; the commands that follow are the results.
     settled: bool,
-    /// A command alone takes too long.
+    /// Even a single command takes too long.
     missed: bool,
-    /// When each command in flight was submitted, by ticket.
+    /// Submission times of the commands in flight, by ticket.
     submitted: HashMap<u64, u64>,
 }
 
@@ -65,7 +65,7 @@ impl Depth {
         Depth { most, search }
     }
 
-    /// Returns its maximum.
+    /// Returns the maximum depth.
     pub(crate) fn most(&self) -> u32 {
         self.most
     }
@@ -75,18 +75,18 @@ impl Depth {
         self.search.as_ref().map_or(self.most, |search| search.depth)
     }
 
-    /// Returns the depth that a search has reached; 0 if not even a single command meets the target.
+    /// Returns the depth that the search has reached: 0 if not even a single command meets the target.
     pub(crate) fn found(&self) -> Option<u32> {
         self.search.as_ref().map(|search| if search.missed { 0 } else { search.depth })
     }
 
-    /// Returns whether a search that ends on its own has not finished yet.
+    /// Returns whether a search that ends by itself is still running.
     pub(crate) fn is_searching(&self) -> bool {
         let ends = |s: &Search| s.settled || s.missed || s.target.keeps_looking;
         self.search.as_ref().is_some_and(|search| !ends(search))
     }
 
-    /// Returns whether a search has ended, so that what is submitted now are the results.
+    /// Returns whether a search has ended, so that commands submitted now are the results.
     pub(crate) fn is_settled(&self) -> bool {
         self.search.as_ref().is_some_and(|search| search.settled)
     }
@@ -96,14 +96,14 @@ impl Depth {
         self.search.as_ref().is_none_or(|search| !search.drains && in_flight < search.depth)
     }
 
-    /// Notes that a command was submitted.
+    /// Records a submission.
     pub(crate) fn submitted(&mut self, ticket: u64, time: u64) {
         if let Some(search) = &mut self.search {
             search.submitted.insert(ticket, time);
         }
     }
 
-    /// Notes that a command completed while this many others are in flight. Returns whether the job ends.
+    /// Records a completion, after which `in_flight` commands remain. Returns whether the job ends.
     pub(crate) fn completed(&mut self, ticket: u64, time: u64, in_flight: u32) -> bool {
         let most = self.most;
         self.search.as_mut().is_some_and(|search| search.completed(ticket, time, in_flight, most))
@@ -144,7 +144,7 @@ impl Search {
         (self.since, self.completed, self.failed) = (self.since.max(time), 0, 0);
     }
 
-    /// Begins a window after what is in flight.
+    /// Begins a window once the commands in flight have completed.
     fn drain(&mut self, time: u64, in_flight: u32) {
         self.drains = in_flight > 0;
         self.begin(time);

@@ -1,4 +1,4 @@
-//! A closed loop around commands that do not wait: a fixed number in flight, each followed by think time.
+//! A closed loop around an open stream: a fixed number of commands in flight, each followed by think time.
 
 use std::collections::VecDeque;
 
@@ -6,31 +6,31 @@ use wafer_interface::{
     Batch, Command, CommandStream, Completion, Figure, StreamDescription, StreamState,
 };
 
-/// Commands asked of the stream at once.
+/// Commands requested from the stream at a time.
 const AHEAD: usize = 256;
-/// How many commands later one follows that is named ahead.
+/// How far ahead of the submitted command the announced one is, in commands.
 const LATER: usize = 32;
 
-/// A stream whose commands keep their order, each submitted as soon as one of `queue_depth` places is free.
-/// Times of the stream itself do not count.
+/// A stream that submits its commands in order, each as soon as one of `queue_depth` slots is free. The stream's own
+/// times are ignored.
 pub struct FixedDepth {
     stream: Box<dyn CommandStream>,
     description: StreamDescription,
-    /// Nanoseconds from a completion until its place is free.
+    /// Nanoseconds from a completion until its slot is free.
     think_time: u64,
-    /// Times from which on places are free: in order, as completions are.
+    /// When each slot becomes free, in order of completion.
     free: VecDeque<u64>,
     /// Time of the last submission.
     last: u64,
-    /// Commands of the stream that are not submitted yet, with their tickets.
+    /// Commands not submitted yet, with their tickets.
     ahead: VecDeque<(Command, u64)>,
-    /// What the stream appends to.
+    /// Buffer that the stream appends to.
     batch: Batch,
 }
 
 impl FixedDepth {
-    /// Puts `stream` in a closed loop of `queue_depth` commands (at least one), with `think_time` nanoseconds between a completion
-    /// and the next submission in its place.
+    /// Runs `stream` in a closed loop of `queue_depth` commands (at least one), with `think_time` nanoseconds between a
+    /// completion and the next submission in its slot.
     pub fn new(stream: Box<dyn CommandStream>, queue_depth: u32, think_time: u64) -> Self {
         let queue_depth = queue_depth.max(1);
         let description = stream.description();
@@ -58,7 +58,7 @@ impl CommandStream for FixedDepth {
     fn next(&mut self, batch: &mut Batch, max: usize) -> StreamState {
         let end = batch.len() + max;
         while batch.len() < end {
-            // Before the last is submitted: each of them names a later one.
+            // Refill before the queue is empty: every command announces the one `LATER` places behind it.
             if self.ahead.len() <= LATER {
                 self.batch.clear();
                 let _ = self.stream.next(&mut self.batch, AHEAD);

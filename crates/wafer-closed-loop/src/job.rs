@@ -1,4 +1,4 @@
-//! One job: which of its commands may be submitted, and when.
+//! One job: which commands it may submit, and when.
 
 use std::collections::VecDeque;
 
@@ -10,9 +10,9 @@ use super::reaper::Reaper;
 use wafer_fio::job::{JobSpec, READ, Reaping, Submission, TRIM, WRITE};
 use wafer_fio::{Flows, JobStream, Rates, WorkloadError};
 
-/// Commands generated at once.
+/// Commands generated at a time.
 const AHEAD: usize = 256;
-/// How many commands later one follows that is named ahead.
+/// How far ahead of the submitted command the announced one is, in commands.
 const LATER: usize = 32;
 
 #[derive(Clone, Debug)]
@@ -22,34 +22,34 @@ pub(crate) struct RunningJob {
     stream: JobStream,
     ready: Vec<Command>,
     at: usize,
-    /// When each place of the queue becomes free: in order, as completions are.
+    /// When each slot of the queue becomes free, in order of completion.
     free: VecDeque<u64>,
-    /// None: a place becomes free when its command completes.
+    /// `None`: a slot becomes free as soon as its command completes.
     reaper: Option<Reaper>,
     in_flight: u32,
     depth: Depth,
     ticket: u64,
     /// First ticket of the results, once `latency_target` has found the depth.
     settled_ticket: u64,
-    /// When it begins, until that is told.
+    /// When the job begins, until that has been reported.
     begins: Option<u64>,
     last: u64,
     /// When the last command completed.
     completed: u64,
     deadline: u64,
-    /// Commands issued, or reaped, that the next pause follows.
+    /// Number of commands issued, or reaped, after which the next pause follows.
     thinks_at: u64,
     thinks: bool,
     issued: u64,
     /// Writes since the last Flush, in a job that sends any.
     unflushed: u32,
-    /// Whether a Flush follows at the end.
+    /// Whether a final Flush is due.
     flushes_at_end: bool,
-    /// Its flow holds it back.
+    /// Whether its flow holds it back.
     is_held: bool,
     rates: Rates,
     ended: bool,
-    /// It has ended because its next command would come after its deadline.
+    /// Whether it has ended because its next command would have missed the deadline.
     is_up: bool,
 }
 
@@ -63,7 +63,7 @@ fn direction_of(command: &Command) -> Option<usize> {
 }
 
 fn nanoseconds(seconds: f64) -> u64 {
-    // Saturates.
+    // The cast saturates.
     (seconds * 1e9).round() as u64
 }
 
@@ -80,7 +80,7 @@ impl RunningJob {
             start.saturating_add(nanoseconds(spec.ramp_time)).saturating_add(nanoseconds(runtime))
         });
         let depth = Depth::new(spec, start.saturating_add(nanoseconds(spec.ramp_time)));
-        // One at a time, where only their number matters.
+        // Reap one at a time where only the count matters.
         let one = Reaping { low: spec.iodepth, least: 1 };
         let counts = spec.thinktime_us > 0 && !spec.thinktime_issued;
         let reaping = spec.reaping.or(counts.then_some(one));
@@ -121,18 +121,18 @@ impl RunningJob {
         self.depth.most()
     }
 
-    /// Returns the name of the job, the depth that `latency_target` has found, and whether it still searches; none without a
-    /// target.
+    /// Returns the name of the job, the depth that `latency_target` has found, and whether it still searches; `None`
+    /// without a target.
     pub(crate) fn found(&self) -> Option<(&str, u32, bool)> {
         Some((&self.spec.name, self.depth.found()?, self.depth.is_searching()))
     }
 
-    /// Whether the job has ended and all its commands have completed.
+    /// Returns whether the job has ended and all its commands have completed.
     pub(crate) fn is_over(&self) -> bool {
         self.ended && self.in_flight == 0 && !self.flushes_at_end
     }
 
-    /// Returns whether no command of it is in flight.
+    /// Returns whether none of its commands is in flight.
     pub(crate) fn is_idle(&self) -> bool {
         self.in_flight == 0
     }
@@ -142,24 +142,24 @@ impl RunningJob {
         self.is_held && !self.ended
     }
 
-    /// Returns whether nothing more is submitted.
+    /// Returns whether it submits nothing more.
     pub(crate) fn has_ended(&self) -> bool {
         self.ended
     }
 
-    /// Lets nothing more be submitted.
+    /// Stops submitting.
     pub(crate) fn end(&mut self) {
         self.ended = true;
-        // Otherwise it goes on when these have completed.
+        // With commands in flight, the Flush follows once they have completed.
         self.flushes_at_end &= self.in_flight > 0;
     }
 
-    /// Lets nothing be submitted from a time on.
+    /// Stops submitting at a time.
     pub(crate) fn end_at(&mut self, time: u64) {
         self.deadline = self.deadline.min(time);
     }
 
-    /// Returns when a job has ended: when its time is up, if no command of it could go before; otherwise `now`.
+    /// Returns when the job ended: its deadline if that stopped it, otherwise `now`.
     pub(crate) fn ended_at(&self, now: u64) -> u64 {
         if self.is_up { self.deadline } else { now }
     }
@@ -184,7 +184,7 @@ impl RunningJob {
         }
     }
 
-    /// Lets the host reap completions at a time. If it goes `on` after that, it finds out whether it pauses.
+    /// Reaps completions at `time`. If the host then goes `on`, a pause may be due.
     fn reap(&mut self, time: u64, on: bool) {
         if let Some(reaper) = &mut self.reaper {
             let free = reaper.reap(self.in_flight, self.depth.now());
@@ -201,13 +201,13 @@ impl RunningJob {
         }
     }
 
-    /// Submits a command for every free place, until the batch has `end`, as far as its flow lets it: `at` is its
-    /// number there.
+    /// Submits a command for every free slot until the batch has `end` commands, as far as the flow permits. `at` is
+    /// the job's number in the flows.
     pub(crate) fn submit(&mut self, batch: &mut Batch, end: usize, flows: &mut Flows, at: usize) {
         self.is_held = false;
         batch.begun.extend(self.begins.take().map(|start| (self.ticket, start)));
         while !self.ended && batch.len() < end {
-            // A pause begins when everything in flight has completed, as in fio.
+            // As in fio, a pause begins once everything in flight has completed.
             if self.thinks && self.in_flight > 0 {
                 break;
             }
@@ -229,14 +229,14 @@ impl RunningJob {
                 break;
             }
             if flushes {
-                // A Flush takes a place in the queue and none of the job's commands.
+                // A Flush takes a slot of the queue but none of the job's commands.
             } else if self.rates.chooses() && self.at == self.ready.len() {
                 let Self { stream, rates, .. } = self;
                 self.ready.clear();
                 self.at = 0;
                 self.ready.extend(stream.next_as(|direction| rates.choose(direction, from)));
             } else if !self.rates.chooses() && self.at + LATER >= self.ready.len() {
-                // Before the last is submitted: each of them names a later one.
+                // Refill before the queue is empty: every command announces the one `LATER` places behind it.
                 self.ready.drain(..self.at);
                 self.at = 0;
                 self.stream.fill(&mut self.ready, AHEAD);
@@ -281,7 +281,7 @@ impl RunningJob {
         }
     }
 
-    /// Sends the Flush at the end, unless one was the last command, as in fio.
+    /// Sends the final Flush unless the last command was a Flush, as in fio.
     fn flush_at_end(&mut self, batch: &mut Batch) {
         let is_flushed = self.spec.fsync > 0 && self.unflushed == 0;
         if std::mem::take(&mut self.flushes_at_end) && !is_flushed {
@@ -292,18 +292,18 @@ impl RunningJob {
         }
     }
 
-    /// Returns whether a command that may go from `begin` on is ahead of its rate, and the host completes all others before
-    /// it sleeps.
+    /// Returns whether a command is ahead of its rate at `begin`, so that the host completes all others before it
+    /// sleeps.
     fn sleeps(&self, command: &Command, begin: u64) -> bool {
         let ahead = |direction| self.rates.due(direction) > begin;
         self.spec.submission == Submission::Inline && direction_of(command).is_some_and(ahead)
     }
 
-    /// Returns when the next command may go that has a place in the queue from `free` on, without its rate.
+    /// Returns when the next command may be submitted, rate aside, if its slot is free from `free` on.
     fn begin(&self, free: u64) -> u64 {
         let mut time = free.max(self.last);
         if self.depth.found().is_some() {
-            // The place was free, but the depth was less.
+            // The slot was free, but the depth was lower.
             time = time.max(self.completed);
         }
         if self.thinks {
@@ -314,13 +314,13 @@ impl RunningJob {
         time
     }
 
-    /// Returns when a command goes that may go from `begin` on.
+    /// Returns when a command is submitted that is allowed from `begin` on.
     fn time_of(&mut self, command: &Command, begin: u64) -> u64 {
         self.thinks = false;
         let Some(direction) = direction_of(command) else { return begin };
         let due = self.rates.due(direction);
         let time = if self.sleeps(command, begin) {
-            // As long as it was ahead before it waited for the others, as in fio (`rate_ddir`).
+            // It sleeps for as long as it was ahead before it waited for the others, as in fio (`rate_ddir`).
             begin.max(self.completed).saturating_add(due - begin)
         } else {
             begin.max(due)

@@ -1,16 +1,16 @@
-//! The jobs of a workload as a stream that hears of completions: fio's closed loop on a clock.
+//! The jobs of a workload as a stream that reacts to completions: fio's closed loop on a clock.
 //!
-//! A job keeps `iodepth` commands in flight. The next one is submitted when one completes, or when `rate`,
-//! `rate_iops` or `thinktime` let it, whichever is later; with `iodepth_low` or `iodepth_batch_complete_min` several are
-//! submitted together when several have completed (`reaper.rs`). With `latency_target` the depth follows the latency (`depth.rs`), and
-//! `steadystate` ends jobs that run steadily (`steady.rs`). Phases follow each other when every command of the one before has
-//! completed. Streams of anything else keep a fixed number of commands in flight (`fixed_depth.rs`).
+//! A job keeps `iodepth` commands in flight. It submits the next one when a command completes or when `rate`,
+//! `rate_iops` or `thinktime` permit, whichever is later. With `iodepth_low` or `iodepth_batch_complete_min` it submits
+//! several together once several have completed (`reaper.rs`). `latency_target` adapts the depth to the latency
+//! (`depth.rs`), and `steadystate` ends jobs that run steadily (`steady.rs`). A phase begins when every command of the
+//! previous one has completed. Other streams keep a fixed number of commands in flight (`fixed_depth.rs`).
 //!
 //! # Invariants
 //! The same jobs, seed and completions give the same commands at the same times.
 //!
 //! # Error model
-//! As for [`JobStream`]: everything is checked when the loop is made.
+//! As for [`JobStream`]: everything is checked when the loop is created.
 
 mod depth;
 mod fixed_depth;
@@ -34,26 +34,26 @@ pub struct ClosedLoop {
     phases: Vec<u32>,
     current: usize,
     running: Vec<RunningJob>,
-    /// Which of them their flow holds back.
+    /// Which jobs their flow holds back.
     flows: Flows,
-    /// Positions of the running jobs that may have a free place.
+    /// Positions of the running jobs that may have a free slot.
     ready: Vec<usize>,
     memory: u64,
     queue_depth: u32,
     /// When the last command completed.
     now: u64,
-    /// When the time of the last job is up whose time is.
+    /// The latest deadline of the jobs that reached theirs.
     up: u64,
-    /// Depths that jobs of earlier phases have found, with their names, and whether they still searched.
+    /// Depths found by jobs of earlier phases, with their names, and whether the search was still running.
     found: Vec<(String, u32, bool)>,
-    /// What `steadystate` watches, and which of them each job belongs to.
+    /// What `steadystate` watches, and the watch of each job.
     watches: Vec<Watch>,
     watched: Vec<Option<usize>>,
 }
 
 impl ClosedLoop {
     /// Checks all jobs and starts the first phase. With `until_volume`, jobs of the last phase that are limited by
-    /// time, or by nothing but `size`, continue until the caller stops.
+    /// time, or only by `size`, continue until the caller stops.
     ///
     /// # Errors
     /// A job that cannot be generated.
@@ -89,8 +89,8 @@ impl ClosedLoop {
         Ok(jobs)
     }
 
-    /// Returns the jobs as they run; a ticket names one by its position. As many behind them stand for their results
-    /// after a search for the depth (`latency_target`), which replace those before.
+    /// Returns the jobs as they run; a ticket names one by its position. Positions from `specs().len()` on stand for
+    /// the results after a search for the depth (`latency_target`), which replace those of the search.
     pub fn specs(&self) -> &[JobSpec] {
         &self.specs
     }
@@ -118,7 +118,7 @@ impl ClosedLoop {
         }
     }
 
-    /// Ends the jobs that end with a running one, if that has ended.
+    /// Ends the jobs that are to end together with a running one, if that has ended.
     fn exit(&mut self, at: usize) {
         let ended = &self.specs[self.running[at].number()];
         let Some(exit) = ended.exit.filter(|_| self.running[at].has_ended()) else { return };
@@ -161,7 +161,7 @@ impl ClosedLoop {
         let is_idle = self.running.iter().all(RunningJob::is_idle);
         self.ready = self.released();
         for (time, at) in ended {
-            // Until its time is up a job belongs to its group. Where all wait for that, it comes next.
+            // A job belongs to its group until its deadline. If all jobs wait for that, the deadline is the next event.
             if time <= self.now || is_idle && self.ready.is_empty() {
                 self.flows.leave(at, time);
                 self.ready = self.released();
@@ -217,7 +217,7 @@ impl CommandStream for ClosedLoop {
                 return StreamState::Waiting;
             }
             self.current += 1;
-            // Every job was made once before: none can fail now.
+            // `new` created every job once, so none can fail now.
             if self.current == self.phases.len() || self.start().is_err() {
                 self.current = self.phases.len() - 1;
                 return StreamState::Ended;

@@ -1,19 +1,19 @@
 //! When the host reaps completions: `iodepth_low` and `iodepth_batch_complete_min`.
 //!
-//! As fio does (`wait_for_completions`): once `iodepth` commands are in flight it waits for a number of completions at
-//! once, and submits again when few enough are left. Without these options it reaps every command as it completes.
+//! As in fio (`wait_for_completions`): once `iodepth` commands are in flight, the host waits for several completions
+//! at a time, and submits again when few enough remain. Without these options it reaps every command as it completes.
 
 use wafer_fio::job::Reaping;
 
-/// The completions of a job that the host has not reaped, or has and waits for more.
+/// The completions of a job that are unreaped, or reaped while their slots stay empty.
 #[derive(Clone, Debug)]
 pub(crate) struct Reaper {
     rule: Reaping,
     unreaped: u32,
-    /// Reaped, but their places stay empty until few enough are in flight.
+    /// Reaped, but their slots stay empty until few enough are in flight.
     held: u32,
     waits: bool,
-    /// All that were ever reaped.
+    /// All completions reaped so far.
     reaped: u64,
 }
 
@@ -32,13 +32,13 @@ impl Reaper {
         self.reaped
     }
 
-    /// Notes that a command has completed.
+    /// Records a completion.
     pub(crate) fn completed(&mut self) {
         self.unreaped += 1;
     }
 
-    /// Reaps what the host can, beside so many commands in flight of `depth` that may be. Returns the places of the queue
-    /// that become free.
+    /// Reaps what the host can, with `in_flight` commands in flight of at most `depth`. Returns the number of queue
+    /// slots that become free.
     pub(crate) fn reap(&mut self, in_flight: u32, depth: u32) -> u32 {
         self.waits |= in_flight + self.unreaped >= depth;
         while self.waits {
@@ -49,7 +49,7 @@ impl Reaper {
             self.waits = in_flight + self.unreaped > self.rule.low;
         }
         if in_flight == 0 {
-            // Before a pause the host waits for all.
+            // Before a pause, the host waits for all.
             self.take(self.unreaped);
         }
         std::mem::take(&mut self.held)

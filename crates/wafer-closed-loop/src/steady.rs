@@ -1,7 +1,7 @@
 //! The end of jobs that run steadily: fio's `steadystate`.
 //!
-//! Each interval gives one value. Once there are enough, every further interval moves the window on by one, until the values
-//! in it keep to the limit.
+//! Each interval yields one value. The window slides by one value per interval and, once full, ends the jobs as soon as
+//! its values stay within the limit.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -9,27 +9,27 @@ use wafer_interface::Figure;
 
 use wafer_fio::job::{Measure, SteadyState};
 
-/// What is measured of a job, or of jobs that are watched together.
+/// The measurements of one job, or of jobs watched together.
 #[derive(Clone, Debug)]
 pub(crate) struct Watch {
     criterion: SteadyState,
     /// Numbers of the jobs.
     jobs: Vec<usize>,
-    /// End of the interval that is measured; none before the first command.
+    /// End of the current interval; `None` before the first command.
     end: Option<u64>,
-    /// When the first interval begins that counts.
+    /// When the first interval that counts begins.
     counts_from: u64,
     interval: Interval,
     window: VecDeque<Interval>,
-    /// Commands in flight: when each was submitted, and its bytes.
+    /// Commands in flight: submission time and bytes.
     in_flight: HashMap<u64, (u64, u64)>,
-    /// Slope, or greatest deviation from the mean, and the same in the unit of the limit.
+    /// Slope or greatest deviation from the mean, and the same in the unit of the limit.
     change: f64,
     compared: f64,
     attained: bool,
 }
 
-/// What completed in an interval.
+/// The completions of an interval.
 #[derive(Clone, Copy, Debug, Default)]
 struct Interval {
     commands: u64,
@@ -37,14 +37,14 @@ struct Interval {
     nanoseconds: u64,
 }
 
-/// How a watch ended.
+/// The outcome of a watch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Outcome {
     pub(crate) attained: bool,
     /// Means of the last intervals.
     pub(crate) iops: f64,
     pub(crate) bytes_per_second: f64,
-    /// Slope, or greatest deviation from the mean, and the same in the unit of the limit.
+    /// Slope or greatest deviation from the mean, and the same in the unit of the limit.
     pub(crate) change: f64,
     pub(crate) compared: f64,
 }
@@ -109,7 +109,7 @@ impl Watch {
         self.in_flight.insert(ticket, (time, bytes));
     }
 
-    /// Notes that a command completed. Returns whether the jobs end.
+    /// Records a completion. Returns whether the jobs end.
     pub(crate) fn completed(&mut self, ticket: u64, time: u64) -> bool {
         while !self.attained
             && let Some(end) = self.end.filter(|end| *end <= time)
@@ -128,7 +128,7 @@ impl Watch {
         self.attained
     }
 
-    /// Takes the next interval. Returns whether those in the window keep to the limit.
+    /// Takes the next interval. Returns whether the values in the window stay within the limit.
     fn next(&mut self, interval: Interval) -> bool {
         self.window.push_back(interval);
         if self.window.len() > self.criterion.intervals {

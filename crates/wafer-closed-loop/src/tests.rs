@@ -9,7 +9,7 @@ use wafer_fio::job::{
 
 mod submission;
 
-/// A drive that takes `latency` for every command, all at once; returns the times of submission.
+/// A drive that takes `latency` for every command, all in parallel; returns the submission times.
 fn drive(jobs: &mut ClosedLoop, latency: u64) -> Vec<(u64, usize, Command)> {
     drive_each(jobs, |_| latency)
 }
@@ -63,7 +63,7 @@ fn the_commands_are_those_of_the_job() {
     assert_eq!(commands, plain);
 }
 
-/// As fio 3.33 does in two seconds: a direction that is ahead of its rate gives way to the other.
+/// As fio 3.33 does in two seconds: a direction that is ahead of its rate yields to the other.
 #[test]
 fn rates_of_mixed_jobs_are_fios() {
     let mixed = JobSpec {
@@ -90,7 +90,7 @@ fn rates_of_mixed_jobs_are_fios() {
     near(counts(&|job| job.rate = iops(4 << 20, 8 << 20)), 2048, 4096);
     let (reads, writes) = counts(&|job| job.rate_iops = [None, Some(500), None]);
     assert!(writes.abs_diff(1000) <= 4 && reads > 100_000, "{reads} {writes}");
-    // The rate of writes rules both commands of a pair.
+    // The rate of writes governs both commands of a pair.
     let pairs = |write, trim| {
         let mut spec = mixed.clone();
         (spec.direction, spec.rate_iops) = (Direction::TrimWrite, [None, Some(write), trim]);
@@ -101,7 +101,8 @@ fn rates_of_mixed_jobs_are_fios() {
     pairs(200, Some(50));
     pairs(50, Some(200));
     pairs(100, None);
-    // `rate_iops` counts bytes of the smallest block, but commands of a split (fio since March 2026; 3.33 counts bytes there, too).
+    // `rate_iops` counts bytes of the smallest block, but commands of a split (fio since March 2026; 3.33 always counts
+    // bytes).
     let of_sizes = |size: BlockSize| {
         counts(&|job| {
             (job.direction, job.rate_iops) = (Direction::Write, iops(200, 200));
@@ -124,7 +125,7 @@ fn rates_and_think_times_hold_commands_back() {
     rate_iops[WRITE] = Some(1000);
     let paced = JobSpec { rate_iops, ..writer(4, 100) };
     let mut jobs = ClosedLoop::new(vec![paced.clone()], 1, false).unwrap();
-    // Late by the command before, for which it waits.
+    // Delayed by the previous command, for which it waits.
     assert_eq!(drive(&mut jobs, 10).last().unwrap().0, 99_000_010);
     let poisson = JobSpec { rate_process: RateProcess::Poisson, number_ios: Some(20_000), ..paced };
     let mut jobs = ClosedLoop::new(vec![poisson], 1, false).unwrap();
@@ -133,7 +134,7 @@ fn rates_and_think_times_hold_commands_back() {
     let thinking = JobSpec { thinktime_us: 50, thinktime_blocks: 10, ..writer(1, 100) };
     let mut jobs = ClosedLoop::new(vec![thinking], 1, false).unwrap();
     assert_eq!(drive(&mut jobs, 1000).last().unwrap().0, 99 * 1000 + 9 * 50_000);
-    // With several commands in flight, a pause follows six completions, and begins when all commands have completed.
+    // With several commands in flight, a pause follows six completions and begins once all commands have completed.
     let thinking = JobSpec { thinktime_us: 50, thinktime_blocks: 6, ..writer(4, 12) };
     let mut jobs = ClosedLoop::new(vec![thinking], 1, false).unwrap();
     let times: Vec<u64> = drive(&mut jobs, 1000).into_iter().map(|(time, _, _)| time).collect();
@@ -147,7 +148,7 @@ fn a_flush_follows_so_many_writes_and_has_a_place_in_the_queue() {
     let (w, f) = (Op::Write, Op::Flush);
     assert_eq!(submitted.iter().map(|(.., c)| c.op).collect::<Vec<_>>(), [w, w, f, w, w, f, w]);
     assert_eq!(submitted.last().unwrap().0, 6000);
-    // None follows what ends a job, as in fio; a second pass over the region begins with the one of the first.
+    // No Flush follows the last command, as in fio; a second pass over the region begins with the Flush of the first.
     let ops = |spec| {
         let mut jobs = ClosedLoop::new(vec![spec], 1, false).unwrap();
         drive(&mut jobs, 1000).into_iter().map(|(.., c)| c.op).collect::<Vec<_>>()
@@ -158,14 +159,14 @@ fn a_flush_follows_so_many_writes_and_has_a_place_in_the_queue() {
     let region = JobSpec { size, io_size, random_map, number_ios: None, ..four };
     assert_eq!(ops(region.clone()), [w, w, f, w, w]);
     assert_eq!(ops(JobSpec { loops: 2, ..region }), [w, w, f, w, w, f, w, w, f, w, w, f]);
-    // One at the end, unless the last command was one, and none of a job that only reads.
+    // A final one, unless the last command was a Flush, and none from a job that only reads.
     let last = |fsync, commands| JobSpec { fsync, end_fsync: true, ..writer(2, commands) };
     assert_eq!(ops(last(0, 3)), [w, w, w, f]);
     assert_eq!(ops(last(2, 3)), [w, w, f, w, f]);
     assert_eq!(ops(JobSpec { direction: Direction::Read, ..last(0, 1) }), [Op::Read]);
     let (runtime, number_ios) = (Some(1.5e-6), None);
     assert_eq!(ops(JobSpec { iodepth: 1, runtime, number_ios, ..last(1, 1) }), [w, f]);
-    // A job that its flow holds back when it is ended has nothing to flush, and the others end.
+    // A job that is ended while its flow holds it back has nothing to flush, and the others end.
     let flow = |weight| Some(Flow { id: 1, weight });
     let (steady_state, group_reporting) = (Some(STEADY), true);
     let held = JobSpec { flow: flow(1), steady_state, group_reporting, ..last(0, 100_000) };
@@ -173,7 +174,7 @@ fn a_flush_follows_so_many_writes_and_has_a_place_in_the_queue() {
     let slow = JobSpec { flow: flow(7), rate_iops, ..held.clone() };
     let (jobs, _) = slowing(vec![slow, held], |_| 1000);
     assert_eq!(figure(&jobs, "steady_state"), [1.0]);
-    // The writes are those without a flush.
+    // The writes are those of a job without flushes.
     let mut plain = ClosedLoop::new(vec![writer(1, 5)], 1, false).unwrap();
     let plain: Vec<Command> = drive(&mut plain, 1000).into_iter().map(|(.., c)| c).collect();
     let writes: Vec<Command> =
@@ -198,7 +199,7 @@ fn runtime_ends_a_job() {
     assert_eq!(drive(&mut jobs, 10_000).len(), 200);
 }
 
-/// A drive on which a command takes 10 us for each in flight; returns submissions by job, and the jobs at the end.
+/// A drive that takes 10 us per command in flight; returns the jobs at the end, and the submissions by job.
 fn loaded(target: LatencyTarget, depth: u32, until: u64) -> (ClosedLoop, Vec<(u64, usize)>) {
     let spec = JobSpec {
         latency_target: Some(target),
@@ -220,7 +221,7 @@ fn loaded(target: LatencyTarget, depth: u32, until: u64) -> (ClosedLoop, Vec<(u6
         if state == StreamState::Ended {
             return (jobs, submitted);
         }
-        // The oldest first.
+        // Oldest first.
         let beside = in_flight.len() as u64;
         let (time, ticket) = in_flight.remove(0);
         jobs.completed(&[Completion { ticket, time_ns: Some(time + 10_000 * beside) }]);
@@ -242,13 +243,13 @@ fn a_latency_target_finds_the_depth_that_keeps_it() {
         (found.tenant.as_str(), found.name.as_str(), found.value),
         ("w", "latency_depth", 8.0)
     );
-    // The results are those of the last window, which follows everything before.
+    // The results are those of the last window, after everything else.
     let first = submitted.iter().position(|(_, job)| *job == 1).unwrap();
     assert!(submitted[first..].iter().all(|(_, job)| *job == 1));
     let results = submitted.last().unwrap().0 - submitted[first].0;
     assert!((900_000..1_200_000).contains(&results), "{results}");
     assert!(submitted.last().unwrap().0 < 100_000_000, "the job ends by itself");
-    // A job that ends before says so.
+    // A job that ends earlier reports it.
     let (jobs, _) = loaded(TARGET, 64, 3_000_000);
     assert_eq!(figure(&jobs, "latency_search_unfinished"), [1.0]);
 }
@@ -265,7 +266,7 @@ fn a_target_that_no_command_keeps_ends_the_job() {
     let hard = LatencyTarget { nanoseconds: 5_000, percentile: 100.0, ..TARGET };
     let (jobs, submitted) = loaded(hard, 16, 1_000_000_000);
     assert_eq!((jobs.figures()[0].value, submitted.len()), (0.0, 1));
-    // With a percentile fio goes on at one command at a time.
+    // With a percentile, fio continues with one command at a time.
     let hard = LatencyTarget { percentile: 99.0, ..hard };
     let (jobs, submitted) = loaded(hard, 16, 10_000_000);
     assert_eq!((jobs.figures()[0].value, submitted.len()), (1.0, 1000));
@@ -290,7 +291,7 @@ const STEADY: SteadyState = SteadyState {
     ramp: 0,
 };
 
-/// A drive that gets slower: the latency of a command in nanoseconds by its time. Returns the last submission of each job.
+/// A drive that slows down: `latency` maps time to nanoseconds. Returns the jobs and the last submission of each.
 fn slowing(specs: Vec<JobSpec>, latency: fn(u64) -> u64) -> (ClosedLoop, Vec<u64>) {
     let mut last = vec![0; specs.len()];
     let mut jobs = ClosedLoop::new(specs, 1, false).unwrap();
@@ -317,7 +318,7 @@ fn figure(jobs: &ClosedLoop, name: &str) -> Vec<f64> {
 
 #[test]
 fn a_job_ends_when_it_runs_steadily() {
-    // 1 us at first; it rises by 100 ns in each millisecond, to 2 us after ten.
+    // 1 us at first, rising by 100 ns per millisecond to 2 us after ten.
     let latency = |time: u64| 1000 + (time / 10_000).min(1000);
     let watched = |steady| {
         vec![JobSpec { steady_state: Some(steady), number_ios: Some(200_000), ..writer(1, 1) }]
@@ -327,21 +328,21 @@ fn a_job_ends_when_it_runs_steadily() {
         assert_eq!(figure(&jobs, "steady_state"), [1.0]);
         last[0].div_ceil(1_000_000)
     };
-    // Within 10 % of the mean: five intervals of which the first is the one from 7 ms to 8 ms.
+    // Within 10 % of the mean: five intervals, the first of them from 7 ms to 8 ms.
     assert_eq!(milliseconds(STEADY), 12);
     let (jobs, _) = slowing(watched(STEADY), latency);
     let [iops, rate] =
         ["steady_state_iops", "steady_state_bandwidth"].map(|name| figure(&jobs, name)[0]);
     assert!((500_000.0..560_000.0).contains(&iops) && rate == 4096.0 * iops, "{iops} {rate}");
     assert!((1.0..10.0).contains(&figure(&jobs, "steady_state_criterion")[0]));
-    // Bandwidth and latency move alike; the slope by interval is a part of what moves in all.
+    // Bandwidth and latency move alike; the slope per interval is a fraction of the whole change.
     assert_eq!(milliseconds(SteadyState { measure: Measure::Bandwidth, ..STEADY }), 12);
     assert_eq!(milliseconds(SteadyState { measure: Measure::Latency, ..STEADY }), 12);
     assert_eq!(milliseconds(SteadyState { slope: true, limit: 4.0, ..STEADY }), 12);
     assert!(milliseconds(SteadyState { slope: true, limit: 6.0, ..STEADY }) < 12);
     let absolute = SteadyState { percent: false, limit: 30.0, measure: Measure::Latency, ..STEADY };
     assert_eq!(milliseconds(absolute), 15);
-    // What is looked at begins later.
+    // The measurement begins later.
     assert_eq!(milliseconds(SteadyState { ramp: 30_000_000, ..STEADY }), 35);
     // Never: the job ends by itself.
     let never = SteadyState { limit: 0.0, ..STEADY };
@@ -352,7 +353,7 @@ fn a_job_ends_when_it_runs_steadily() {
 #[test]
 fn jobs_of_a_group_end_together() {
     let latency = |time: u64| 1000 + (time / 10_000).min(1000);
-    // The second one is held back to a rate that the drive keeps.
+    // The second one is limited to a rate that the drive sustains.
     let mut rate_iops = [None; DIRECTIONS];
     rate_iops[WRITE] = Some(200_000);
     let pair = |group_reporting, of_second| {
@@ -413,7 +414,7 @@ fn jobs_of_a_flow_keep_their_parts_of_the_commands() {
         for (time, job, _) in &submitted {
             (counts[*job], times[*job]) = (counts[*job] + 1, *time);
         }
-        // 500 commands one after the other, and eight times as many beside them; the third job is free.
+        // 500 commands one after the other, and eight times as many in parallel; the third job has no flow.
         let each = if rate.is_some() { 10_000 } else { 1000 };
         assert_eq!((counts, times[0], times[2]), ([500, 4000, 200], 499 * each, 199_000));
         assert!(times[1].abs_diff(times[0]) <= each, "{times:?}");
@@ -421,7 +422,7 @@ fn jobs_of_a_flow_keep_their_parts_of_the_commands() {
             submitted.iter().filter(|(time, job, _)| *job == 1 && *time < 250 * each).count();
         assert!(half.abs_diff(2000) <= 10, "{half}");
     }
-    // When the slow one has ended, nothing holds the other back.
+    // Once the slow job has ended, nothing holds the other back.
     let few = JobSpec { number_ios: Some(10), ..flowing(1, writer(1, 10)) };
     let mut jobs = ClosedLoop::new(vec![few, flowing(8, writer(4, 400))], 1, false).unwrap();
     let submitted = drive(&mut jobs, 1000);
@@ -448,13 +449,13 @@ fn others_wait_until_the_time_of_a_job_is_up() {
     let slow = JobSpec { thinktime_us: 200_000, ..timed(1, 3.1) };
     let [few, some, _] = counts(vec![flowing(1, slow.clone()), flowing(3, timed(32, 3.1))]);
     assert!(few == 16 && some.abs_diff(52) <= 1, "{few} {some}");
-    // A partner that has more time goes on alone, and catches up with its rate; beside a job of no flow, too.
+    // A partner with more time continues alone and catches up with its rate, also next to a job without a flow.
     for beside in [0.001, 5.0] {
         let jobs = vec![flowing(1, slow.clone()), flowing(3, rated(100, 4.1)), rated(1000, beside)];
         let [few, some, _] = counts(jobs);
         assert!(few == 16 && some.abs_diff(410) <= 2, "{beside}: {few} {some}");
     }
-    // 100 a second until then, and those of the next phase come after it.
+    // 100 a second until then; the next phase follows.
     let exits = JobSpec { exit: Some(Exit::Running), ..slow };
     let next = JobSpec { phase: 1, ..writer(1, 7) };
     let jobs = vec![exits, rated(100, 9.0), next];

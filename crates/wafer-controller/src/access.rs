@@ -7,7 +7,7 @@ use wafer_nvme::{AdminOpcode, CommandInfo, Status};
 
 use super::{Controller, Failure, Kind};
 
-/// Admin commands that need [`Rights::manage`](wafer_auth::Rights::manage). Set Features needs it for FDP and write protection.
+/// Admin commands that need [`Rights::manage`](wafer_auth::Rights::manage), as do some features of Set Features.
 const MANAGEMENT: [AdminOpcode; 7] = [
     AdminOpcode::NAMESPACE_MANAGEMENT,
     AdminOpcode::FIRMWARE_COMMIT,
@@ -19,9 +19,9 @@ const MANAGEMENT: [AdminOpcode; 7] = [
 ];
 
 impl Controller {
-    /// Returns how the host authenticates; none if it does not have to.
+    /// Returns how the host authenticates, or `None` if it does not have to.
     pub fn credentials(&self) -> Option<Arc<Credentials>> {
-        // Every host may ask where the subsystem is.
+        // Every host may use discovery.
         let asks = self.kind == Kind::Discovery;
         if asks { None } else { self.subsystem.access().credentials(&self.hostnqn) }
     }

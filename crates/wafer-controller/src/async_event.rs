@@ -20,7 +20,7 @@ const COMMAND_SET: u8 = 6;
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Notice {
     due: bool,
-    /// It was sent and its log page was not read: no other is sent.
+    /// Sent, and its log page not read since: no further event is sent.
     sent: bool,
 }
 
@@ -34,7 +34,7 @@ impl Notice {
         self.sent = false;
     }
 
-    /// Takes a request for the event, if it is to be sent now.
+    /// Takes a request for the event if it is due.
     fn take(&mut self, requests: &mut VecDeque<u16>) -> Option<u16> {
         if !self.due || self.sent {
             return None;
@@ -58,11 +58,11 @@ pub(crate) struct Events {
     pub(crate) telemetry: Notice,
     /// Sanitize Operation Completed.
     pub(crate) sanitize: Notice,
-    /// An error, and which: the information of the event.
+    /// An error, with the information of the event.
     pub(crate) error: (Notice, u8),
-    /// Critical warnings that came up and were not sent yet.
+    /// Critical warnings raised and not sent yet.
     pub(crate) warnings_due: CriticalWarning,
-    /// A critical warning was sent and its log page was not read: no other is sent.
+    /// A critical warning was sent and its log page not read since: no further one is sent.
     pub(crate) warning_sent: bool,
 }
 
@@ -86,7 +86,7 @@ impl Events {
 }
 
 impl Subsystem {
-    /// Notifies the controllers that `concerns` accepts of a namespace that was added, removed or changed.
+    /// Notifies the controllers that `concerns` accepts that a namespace was added, removed or changed.
     pub(crate) fn namespace_changed(&self, nsid: u32, concerns: impl Fn(&Controller) -> bool) {
         for controller in self.controllers() {
             if controller.kind == Kind::Io && concerns(&controller) {
@@ -99,7 +99,7 @@ impl Subsystem {
         }
     }
 
-    /// Has the I/O controllers that `concerns` accepts send what `raise` raises.
+    /// Has the I/O controllers that `concerns` accepts send the events that `raise` raises.
     pub(crate) fn notify(
         &self,
         raise: impl Fn(&mut Events),
@@ -113,7 +113,7 @@ impl Subsystem {
         }
     }
 
-    /// Notifies all controllers that the drive is saved or not, or that its spare changed.
+    /// Notifies all controllers that the drive can or cannot be saved, or that its spare changed.
     pub(crate) fn health_changed(&self, before: (bool, Spare), now: (bool, Spare)) {
         if before.0 && !now.0 {
             self.telemetry_due("the drive cannot be saved");
@@ -125,7 +125,7 @@ impl Subsystem {
         }
     }
 
-    /// Returns the critical warnings of the drive with the thresholds of a controller.
+    /// Returns the critical warnings of the drive, given the thresholds of a controller.
     pub(crate) fn warnings(&self, thresholds: Thresholds) -> CriticalWarning {
         self.warnings_of((self.drive.is_saved(), self.drive.spare()), thresholds)
     }
@@ -148,13 +148,13 @@ impl Subsystem {
 }
 
 impl Controller {
-    /// Returns the critical warnings now.
+    /// Returns the current critical warnings.
     pub(crate) fn warnings(&self) -> CriticalWarning {
         let thresholds = self.state().thresholds;
         self.subsystem.warnings(thresholds)
     }
 
-    /// Has an event sent for each critical warning that came up.
+    /// Schedules an event for each newly raised critical warning.
     pub(crate) fn warnings_changed(&self, before: CriticalWarning, now: CriticalWarning) {
         let (before, now) = (before.into_bits(), now.into_bits());
         let mut state = self.state();

@@ -1,11 +1,11 @@
-//! Commands that fail: the status of the completion, and the entry of the error log.
+//! Failed commands: the status of the completion and the entry of the error log.
 
 use wafer_nvme::zerocopy::IntoBytes as _;
 use wafer_nvme::{Cqe, ErrorEntry, Location, Sqe, Status, StatusField};
 
 use super::{Controller, ERROR_ENTRIES};
 
-/// Transport Type of an error of the transport.
+/// Transport Type of a transport error.
 const TCP: u8 = 3;
 
 /// A command that failed.
@@ -51,7 +51,7 @@ impl From<Location> for Failure {
 }
 
 impl Failure {
-    /// Returns a failure of the medium of the data.
+    /// Returns a failure of the medium.
     pub fn medium(error: &std::io::Error, status: Status, lba: u64) -> Self {
         wafer_storage::tell_failure(error);
         let medium = status == Status::UNRECOVERED_READ_ERROR;
@@ -60,7 +60,7 @@ impl Failure {
 }
 
 impl Controller {
-    /// Enters a failure into the error log and returns the status field of the completion.
+    /// Enters a failure in the error log and returns the status field of the completion.
     pub fn fail(&self, qid: u16, sqe: &Sqe, failure: &Failure) -> StatusField {
         let field = StatusField::new().with_status(failure.status.0).with_dnr(!failure.retry);
         let error_count = self.subsystem.drive.count_error(failure.medium);

@@ -1,4 +1,4 @@
-//! Data structures of Identify.
+//! Identify data structures.
 
 use wafer_drive::{ENDURANCE_GROUP, FIRMWARE_GRANULARITY, FIRMWARE_SLOTS, Namespace};
 use wafer_nvme::*;
@@ -11,15 +11,15 @@ use super::{
     Controller, ERROR_ENTRIES, Failure, IO_CAPSULE_DATA, Kind, MAX_ASYNC_EVENTS, MDTS, MQES_Z,
 };
 
-/// PCI Vendor ID, of the subsystem too: `WF`, which PCI-SIG has assigned to nobody. A drive that is reached over a network
-/// has no PCI function; tools tell drives of different vendors by this field.
+/// PCI Vendor ID, of the subsystem too: `WF`, which PCI-SIG has not assigned. A drive reached over a network has no PCI
+/// function, but tools distinguish drives of different vendors by this field.
 pub(crate) const VENDOR: u16 = 0x4657;
-/// IEEE OUI, lowest byte first: 02-57-46. The second bit of its first octet says that it is administered locally, so
-/// it belongs to no manufacturer.
+/// IEEE OUI, lowest byte first: 02-57-46. The second bit of its first octet marks it as locally administered, so it
+/// belongs to no manufacturer.
 pub(super) const OUI: [u8; 3] = [0x46, 0x57, 0x02];
 /// Warning Composite Temperature Threshold, kelvin.
 pub(crate) const WARNING_TEMPERATURE: u16 = 343;
-/// Firmware Updates: the first slot is read only, and images are activated without a reset.
+/// Firmware Updates: the first slot is read-only, and images are activated without a reset.
 const FIRMWARE_UPDATES: u8 = 1 << 4 | FIRMWARE_SLOTS << 1 | 1;
 /// Critical Composite Temperature Threshold, kelvin.
 pub(crate) const CRITICAL_TEMPERATURE: u16 = 373;
@@ -27,20 +27,20 @@ pub(crate) const CRITICAL_TEMPERATURE: u16 = 373;
 pub(crate) const SANITIZE: u32 = 1 << 30 | 1 << 1;
 /// Fused Operation Support: Compare and Write.
 pub(crate) const FUSED: u16 = 1;
-/// Bytes that an extended self-test reads in a minute, about: a quarter of the time at a gigabyte a second.
+/// Approximate bytes that an extended self-test reads in a minute: at 1 GB/s for a quarter of the time.
 const SELF_TEST_PER_MINUTE: u64 = 15_000_000_000;
-/// Blocks of a write that is atomic, less one.
+/// Blocks of an atomic write, less one.
 const ATOMIC_Z: u16 = ATOMIC_BLOCKS - 1;
 /// Longest copy, logical blocks.
 pub const COPY_BLOCKS: u32 = 2048;
-/// Longest source range of a copy, logical blocks. A program that turns a longer write into a copy, as xNVMe's tests do, may
-/// leave the upper bits of its length in the field of the descriptor format.
+/// Longest source range of a copy, logical blocks. A program that turns a longer write into a copy, such as xNVMe's
+/// tests, may leave the upper bits of its length in the field of the descriptor format.
 pub const COPY_RANGE_BLOCKS: u16 = 256;
-/// Source ranges of a copy at most, less one.
+/// Maximum number of source ranges of a copy, less one.
 pub const COPY_RANGES_Z: u8 = 127;
-/// ANA Transition Time, seconds: how long hosts wait for the end of ANA Change.
+/// ANA Transition Time, seconds: how long hosts wait for the end of the ANA Change state.
 const ANA_TRANSITION: u8 = 10;
-/// Reservation Capabilities: all types, Persist Through Power Loss, and keys as version 1.3 ignores them.
+/// Reservation Capabilities: all types, Persist Through Power Loss, and Ignore Existing Key as in version 1.3.
 const RESERVATIONS: u8 = 0xff;
 /// LBA formats: data size as a power of two.
 pub(crate) const LBA_FORMATS: [u8; 2] = [9, 12];
@@ -150,10 +150,10 @@ impl Controller {
     pub(crate) fn identify_namespace(&self, namespace: &Namespace) -> IdentifyNamespace {
         let blocks = namespace.blocks();
         let page = self.subsystem.drive.geometry().page_bytes;
-        // Whole pages are what the device writes and deallocates without cost.
+        // The device writes and deallocates whole pages without extra cost.
         let granularity_z = (page / namespace.lba_bytes()).max(1) as u16 - 1;
         let lbads = namespace.lba_shift as u8;
-        // A namespace that the path does not reach reports no usage (Base 2.1, 8.1.1).
+        // A namespace that is not reachable through this path reports no usage (Base 2.1, 8.1.1).
         let state = self.port.state(namespace.ana_group());
         let reached = ![AnaState::INACCESSIBLE, AnaState::PERSISTENT_LOSS].contains(&state);
         let capacity = if reached { namespace.bytes } else { 0 };
@@ -185,7 +185,7 @@ impl Controller {
         }
     }
 
-    /// Returns the I/O controllers from `from` on that `with` accepts.
+    /// Returns the I/O controllers with IDs of at least `from` that `with` accepts.
     pub(crate) fn controller_list(
         &self,
         from: u16,
@@ -197,7 +197,7 @@ impl Controller {
     }
 }
 
-/// Returns what all namespaces have in common, and hosts may know before they create one.
+/// Returns the properties that all namespaces share, which hosts may read before they create one.
 pub(crate) fn common_namespace() -> IdentifyNamespace {
     let mut id =
         IdentifyNamespace { nlbaf_z: LBA_FORMATS.len() as u8 - 1, nmic: 1, ..Default::default() };
@@ -219,12 +219,12 @@ pub(crate) fn independent_namespace(namespace: &Namespace) -> IndependentNamespa
     }
 }
 
-/// Returns the I/O command set independent data that all namespaces have in common.
+/// Returns the I/O command set independent data that all namespaces share.
 pub(crate) fn common_independent_namespace() -> IndependentNamespace {
     IndependentNamespace { nmic: 1, ..Default::default() }
 }
 
-/// Checks a UUID Index; 0 is none.
+/// Checks a UUID Index; 0 means none.
 pub(crate) fn check_uuid(index: u8, field: Location) -> Result<(), Failure> {
     if index <= 1 { Ok(()) } else { Err(field.into()) }
 }

@@ -1,12 +1,12 @@
-//! An event that happens once, and that any number of tasks wait for.
+//! A one-time event that any number of tasks can wait for.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::Notify;
 
-/// An event that happens once. Clones share it. Waiting tasks wake up in the order in which they began to wait, which
-/// a simulated run needs to be repeated.
+/// A one-time event, shared by clones. Waiting tasks wake up in the order in which they began to wait, which keeps
+/// simulated runs repeatable.
 #[derive(Clone, Debug, Default)]
 pub struct Latch(Arc<Inner>);
 
@@ -17,7 +17,7 @@ struct Inner {
 }
 
 impl Latch {
-    /// Notes that the event has happened.
+    /// Records that the event has happened.
     pub fn set(&self) {
         self.0.set.store(true, Ordering::SeqCst);
         self.0.notify.notify_waiters();

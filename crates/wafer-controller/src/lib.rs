@@ -1,11 +1,10 @@
-//! NVMe controllers: what admin commands mean. Nothing here knows how commands travel.
+//! NVMe controllers: the semantics of admin commands, independent of the transport.
 //!
-//! A [`Subsystem`] has one drive and any number of [`Controller`]s, one for each association of a host
-//! (dynamic controller model). A submission queue entry becomes a typed, checked command, and the command is
-//! executed: `commands/` has the admin commands, `fabrics/` the properties, `logs/` the log pages, `features/` the
-//! features; `wafer-io` has the I/O commands. What succeeds is a [`Reply`]; what fails is a [`Failure`], whose status
-//! goes on the wire and into the error log. `support.rs` derives from the handlers what Identify and the
-//! effects logs say.
+//! A [`Subsystem`] has one drive and any number of [`Controller`]s, one for each association of a host (dynamic
+//! controller model). A submission queue entry is parsed into a typed, checked command, which is then executed:
+//! `commands/` has the admin commands, `fabrics/` the properties, `logs/` the log pages, and `features/` the features;
+//! `wafer-io` has the I/O commands. A command returns a [`Reply`] or a [`Failure`], whose status goes on the wire and
+//! into the error log. `support.rs` derives the capabilities in Identify and in the effects logs from the handlers.
 
 mod access;
 mod async_event;
@@ -55,25 +54,25 @@ use wafer_nvme::{
 };
 pub use wafer_ocp::FailureMode;
 
-/// I/O queues of a controller at most.
+/// Maximum I/O queues of a controller.
 pub const MAX_IO_QUEUES: u16 = 64;
-/// Entries of a queue at most, less one: CAP.MQES.
+/// Maximum entries of a queue, less one: CAP.MQES.
 pub const MQES_Z: u16 = 1023;
-/// Data of one command at most: MDTS 9, 2^9 pages of 4 KiB.
+/// Maximum data of one command: MDTS 9, 2^9 pages of 4 KiB.
 pub const MAX_TRANSFER: u64 = 4096 << MDTS;
 pub(crate) const MDTS: u8 = 9;
 /// In-capsule data of I/O queues, bytes.
 pub const IO_CAPSULE_DATA: u32 = 16 << 10;
 /// In-capsule data of the admin queue, bytes (TCP transport, 3.3.2).
 pub const ADMIN_CAPSULE_DATA: u32 = 8 << 10;
-/// Time that a host with a keep alive timer has at least until it enables its controller, milliseconds.
+/// Minimum time, in milliseconds, that a host with a keep alive timer has to enable its controller.
 const UNTIL_ENABLED: u64 = 120_000;
-/// Asynchronous event requests outstanding at most.
+/// Maximum outstanding asynchronous event requests.
 pub(crate) const MAX_ASYNC_EVENTS: usize = 4;
 /// Entries of the error log.
 pub(crate) const ERROR_ENTRIES: usize = 64;
 
-/// Returns the codes that have a handler, with the I/O commands that queues execute.
+/// Returns the codes that have a handler, given the I/O commands that queues execute.
 pub fn support(io: &'static [NvmOpcode]) -> Support {
     Support {
         admin: commands::SUPPORTED,
@@ -84,7 +83,7 @@ pub fn support(io: &'static [NvmOpcode]) -> Support {
     }
 }
 
-/// The outcome of a command that succeeded.
+/// The outcome of a successful command.
 #[derive(Default)]
 pub struct Reply {
     /// Dword 0 of the completion.
@@ -93,9 +92,9 @@ pub struct Reply {
     pub dw1: u32,
     /// Data for the host.
     pub data: Vec<u8>,
-    /// The completion comes later: an asynchronous event request.
+    /// Whether the completion comes later, as for an asynchronous event request.
     pub deferred: bool,
-    /// What is left to do before the completion.
+    /// Work left to do before the completion.
     pub rest: Option<Removals>,
 }
 
@@ -109,7 +108,7 @@ impl Reply {
     }
 }
 
-/// One controller: an association of one host.
+/// A controller: one association of one host.
 pub struct Controller {
     /// Controller ID.
     pub cntlid: u16,
@@ -119,7 +118,7 @@ pub struct Controller {
     pub hostnqn: String,
     /// Host identifier.
     pub hostid: [u8; 16],
-    /// What the host may do.
+    /// The host's rights.
     pub rights: Rights,
     /// The host's number in captures.
     pub host: u16,
@@ -133,15 +132,15 @@ pub struct Controller {
     /// Milliseconds after `started` at which the keep alive timer was last restarted.
     heard: AtomicU64,
     started: Instant,
-    /// Keep alive timeout in milliseconds; 0 is none.
+    /// Keep alive timeout in milliseconds; 0 means none.
     kato: AtomicU64,
-    /// Whether reading deallocated blocks is an error for any namespace: all that other reads look at.
+    /// Whether reading deallocated blocks is an error for any namespace; otherwise reads check nothing else.
     pub(crate) dulbe: AtomicBool,
     /// Number of controller level resets.
     pub resets: AtomicU64,
     /// Commands completed on all its queues.
     pub(crate) commands: AtomicU64,
-    /// An asynchronous event may be sent.
+    /// Notified when an asynchronous event may be sent.
     pub wake: Notify,
     closed: Latch,
 }
@@ -149,30 +148,30 @@ pub struct Controller {
 pub(crate) struct State {
     pub(crate) cc: Cc,
     pub(crate) shutdown: bool,
-    /// I/O queues that are connected, and what ends the connection of each.
+    /// Connected I/O queues, each with the latch that ends its connection.
     pub(crate) queues: BTreeMap<u16, Latch>,
     pub(crate) async_config: AsyncEventConfig,
     /// Command identifiers of asynchronous event requests.
     pub(crate) async_requests: VecDeque<u16>,
-    /// Namespaces that changed and were not read from the log yet.
+    /// Namespaces that changed and have not been read from the log yet.
     pub(crate) changed: BTreeSet<u32>,
     pub(crate) events: Events,
     pub(crate) notifications: Notifications,
-    /// The reporting context of the persistent event log: its whole page.
+    /// The reporting context of the persistent event log, which is its whole page.
     pub(crate) persistent_log: Option<Vec<u8>>,
-    /// The namespaces' elements when the LBA Status Information log was last read, and its generation.
+    /// The elements of the LBA Status Information log when it was last read, and its generation.
     pub(crate) lba_status: (Vec<u8>, u16),
-    /// Reservation notifications that are masked, by NSID.
+    /// Masked reservation notifications, by NSID.
     pub(crate) reservation_masks: BTreeMap<u32, ReservationMask>,
     pub(crate) thresholds: Thresholds,
     pub(crate) errors: VecDeque<ErrorEntry>,
     pub(crate) write_cache: bool,
     pub(crate) host_behavior: HostBehavior,
-    /// Values of features that are kept and have no effect, by identifier.
+    /// Values of features that are kept without effect, by identifier.
     pub(crate) kept_features: BTreeMap<u8, u32>,
     /// The Error Recovery feature, by NSID.
     pub(crate) error_recovery: BTreeMap<u32, ErrorRecovery>,
-    /// Asynchronous event requests that were aborted and are still to be completed.
+    /// Aborted asynchronous event requests that have yet to complete.
     pub(crate) aborted: Vec<u16>,
 }
 
@@ -196,8 +195,8 @@ impl Controller {
         self.heard.store(self.started.elapsed().as_millis() as u64, Ordering::Relaxed);
     }
 
-    /// Returns when the keep alive timer expires. Until the controller is enabled a host need not keep it alive, as it may
-    /// have to authenticate first, but one that is gone must not stay for ever.
+    /// Returns when the keep alive timer expires. A host need not keep a controller alive before enabling it, because
+    /// it may have to authenticate first, but a vanished host must not hold one forever.
     pub fn deadline(&self) -> Option<Instant> {
         let least = if self.state().cc.en() { 0 } else { UNTIL_ENABLED };
         let kato = self.kato.load(Ordering::Relaxed);
@@ -215,22 +214,22 @@ impl Controller {
         self.kato.load(Ordering::Relaxed) as u32
     }
 
-    /// Ends the association: all its connections close.
+    /// Ends the association by closing all its connections.
     pub fn close(&self) {
         self.closed.set();
     }
 
-    /// Returns what ends the connection of a queue alone; the connection of the admin queue ends with the association.
+    /// Returns the latch that ends the connection of a single I/O queue; the admin queue ends with the association.
     pub fn dropped(&self, qid: u16) -> Latch {
         self.state().queues.get(&qid).cloned().unwrap_or_default()
     }
 
-    /// Returns the queues that are connected, the admin queue first.
+    /// Returns the connected queues, the admin queue first.
     pub fn connected_queues(&self) -> Vec<u16> {
         std::iter::once(0).chain(self.state().queues.keys().copied()).collect()
     }
 
-    /// Drops the connection of a queue, or all; without its admin queue a controller ends. Returns their number.
+    /// Drops the connection of a queue, or all; dropping the admin queue ends the controller. Returns their number.
     pub fn drop_connections(&self, queue: Option<u16>) -> usize {
         match queue {
             None | Some(0) => {
@@ -266,23 +265,23 @@ impl Controller {
         if enabled { Ok(()) } else { Err(Status::FDP_DISABLED.into()) }
     }
 
-    /// Returns the commands completed on all queues.
+    /// Returns the number of commands completed on all queues.
     pub fn completed_commands(&self) -> u64 {
         self.commands.load(Ordering::Relaxed)
     }
 
-    /// Returns whether I/O commands are accepted: enabled and not shut down.
+    /// Returns whether the controller accepts I/O commands: enabled and not shut down.
     pub fn is_ready(&self) -> bool {
         let state = self.state();
         state.cc.en() && !state.shutdown
     }
 
-    /// Returns who its host is when it downloads firmware.
+    /// Returns the identity of its host when it downloads firmware.
     pub(crate) fn downloader(&self) -> Downloader {
         Downloader { cntlid: self.cntlid, resets: self.resets.load(Ordering::Acquire) }
     }
 
-    /// Counts commands that were completed.
+    /// Counts completed commands.
     pub fn completed(&self, count: u64) {
         self.commands.fetch_add(count, Ordering::Relaxed);
     }

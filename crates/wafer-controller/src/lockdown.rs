@@ -1,4 +1,4 @@
-//! Commands and features that hosts have locked, until the server ends: that is a power cycle (Base 2.1, 8.1.5).
+//! Commands and features that hosts have locked, until the server exits, which is a power cycle (Base 2.1, 8.1.5).
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,7 +8,7 @@ use wafer_nvme::{AdminOpcode, LockdownScope, SetFeaturesCdw10, Sqe, Status};
 use super::features::FEATURES;
 use super::{Controller, Failure};
 
-/// Admin commands that can be prohibited. A host needs the others to notice that, and to use namespaces.
+/// Admin commands that can be prohibited. Hosts need the others to detect the lockdown and to use namespaces.
 const COMMANDS: [AdminOpcode; 10] = [
     AdminOpcode::SET_FEATURES,
     AdminOpcode::NAMESPACE_MANAGEMENT,
@@ -22,7 +22,7 @@ const COMMANDS: [AdminOpcode; 10] = [
     AdminOpcode::SANITIZE,
 ];
 
-/// What is prohibited in a subsystem.
+/// The prohibitions of a subsystem.
 #[derive(Default)]
 pub(crate) struct Lockdown {
     commands: Mutex<BTreeSet<u8>>,
@@ -39,7 +39,7 @@ impl Lockdown {
         Some(locked.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Returns what is prohibited, ascending; none of a scope that is not supported.
+    /// Returns the prohibited identifiers, ascending; `None` for an unsupported scope.
     pub(crate) fn prohibited(&self, scope: LockdownScope) -> Option<Vec<u8>> {
         Some(self.of(scope)?.iter().copied().collect())
     }
@@ -66,7 +66,7 @@ impl Lockdown {
     }
 }
 
-/// Returns what can be prohibited, ascending; none of a scope that is not supported.
+/// Returns the identifiers that can be prohibited, ascending; `None` for an unsupported scope.
 pub(crate) fn supported(scope: LockdownScope) -> Option<Vec<u8>> {
     match scope {
         LockdownScope::ADMIN_COMMAND => Some(COMMANDS.iter().map(|opcode| opcode.0).collect()),

@@ -9,7 +9,7 @@ use super::{Controller, Failure};
 
 /// Highest NSID.
 pub(crate) const LAST_NSID: u32 = 255;
-/// Every namespace, as an NSID.
+/// The NSID that stands for all namespaces.
 pub const BROADCAST: u32 = 0xffff_ffff;
 
 /// A valid NSID.
@@ -20,7 +20,7 @@ pub(crate) enum Nsid {
 }
 
 impl Nsid {
-    /// Returns the namespace, unless all are meant.
+    /// Returns the namespace, or `None` for all.
     pub(crate) fn one(self) -> Option<u32> {
         match self {
             Nsid::One(nsid) => Some(nsid),
@@ -37,7 +37,7 @@ impl Nsid {
     }
 }
 
-/// Checks the NSID of a command that takes one namespace, or one or all.
+/// Checks an NSID against the namespace use of a command.
 pub fn check_use(usage: NamespaceUse, nsid: u32) -> Result<(), Failure> {
     match usage {
         NamespaceUse::None | NamespaceUse::Depends => Ok(()),
@@ -46,8 +46,8 @@ pub fn check_use(usage: NamespaceUse, nsid: u32) -> Result<(), Failure> {
     }
 }
 
-/// Checks that a namespace can have this NSID. All namespaces are an invalid field where one is meant (Base 2.1, Common
-/// Command Format).
+/// Checks that a namespace can have this NSID. The broadcast NSID is an invalid field where one namespace is required
+/// (Base 2.1, Common Command Format).
 pub(crate) fn check(nsid: u32) -> Result<u32, Failure> {
     match nsid {
         1..=LAST_NSID => Ok(nsid),
@@ -57,7 +57,7 @@ pub(crate) fn check(nsid: u32) -> Result<u32, Failure> {
 }
 
 impl Controller {
-    /// Returns the namespace if this controller's host sees it.
+    /// Returns a namespace if this controller's host sees it.
     ///
     /// # Errors
     /// No namespace can have this NSID.
@@ -65,7 +65,7 @@ impl Controller {
         Ok(self.allocated(nsid)?.filter(|n| n.is_attached(&self.hostnqn)))
     }
 
-    /// Returns the namespace, whether the host sees it or not.
+    /// Returns a namespace, whether or not the host sees it.
     ///
     /// # Errors
     /// No namespace can have this NSID.

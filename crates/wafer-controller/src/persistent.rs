@@ -1,4 +1,4 @@
-//! What enters the persistent event log of the drive, in the layouts of `wafer_nvme`.
+//! Entries of the drive's persistent event log, in the layouts of `wafer_nvme`.
 
 use wafer_drive::{FirmwareRevision, NO_CONTROLLER, hardware_error};
 use wafer_nvme::zerocopy::IntoBytes as _;
@@ -15,14 +15,14 @@ use super::identify::{CRITICAL_TEMPERATURE, SANITIZE, WARNING_TEMPERATURE};
 use super::logs::sanitize::status_field;
 use super::{Controller, Subsystem};
 
-/// Command dwords of Set Features that are logged: 10 to 15.
+/// Logged command dwords of Set Features: 10 to 15.
 const FEATURE_DWORDS: u32 = 6;
 /// Thresholds of Thermal Excursion.
 const OVER_WARNING: u8 = 0x01;
 const OVER_CRITICAL: u8 = 0x02;
 const NORMAL: u8 = 0x88;
 
-/// Returns a timestamp as events have it.
+/// Returns a timestamp in the form that events use.
 pub(super) fn stamp((milliseconds, attributes): (u64, u8)) -> u64 {
     Timestamp::new(milliseconds, attributes).raw()
 }
@@ -32,7 +32,7 @@ impl Subsystem {
         self.drive.log_persistent(kind, controller, data);
     }
 
-    /// Logs that the subsystem begins, with a SMART snapshot.
+    /// Logs the start of the subsystem, with a SMART snapshot.
     pub(super) fn log_power_on(&self) {
         self.log_reset(NO_CONTROLLER);
     }
@@ -60,7 +60,7 @@ impl Subsystem {
         self.log(PersistentEventType::SMART_SNAPSHOT, NO_CONTROLLER, smart.as_bytes());
     }
 
-    /// Logs critical warnings that came up.
+    /// Logs newly raised critical warnings.
     pub(super) fn log_warnings(&self, before: CriticalWarning, now: CriticalWarning) {
         if now.into_bits() & !before.into_bits() != 0 {
             let data = hardware_error(HardwareErrorCode::CRITICAL_WARNING, &[now.into_bits()]);
@@ -128,7 +128,7 @@ impl Controller {
     }
 
     /// Logs a feature that was set, unless its value ends with the controller: each host sets those when it connects.
-    /// `before` is the Timestamp feature before.
+    /// `before` is the previous value of the Timestamp feature.
     pub(super) fn log_set_feature(&self, info: &FeatureInfo, set: &Set<'_>, before: (u64, u8)) {
         if info.fid == Fid::TIMESTAMP {
             let since = self.subsystem.drive.power_on().as_millis() as u64;
@@ -146,14 +146,14 @@ impl Controller {
         self.log(PersistentEventType::SET_FEATURE, &data);
     }
 
-    /// Logs the begin of a Sanitize operation.
+    /// Logs the start of a Sanitize operation.
     pub(super) fn log_sanitize_start(&self, cdw10: u32) {
         let (sanicap, cdw10, cdw11) = (SANITIZE.into(), cdw10.into(), 0.into());
         let event = SanitizeStartEvent { sanicap, cdw10, cdw11 };
         self.log(PersistentEventType::SANITIZE_START, event.as_bytes());
     }
 
-    /// Logs the begin of Format NVM.
+    /// Logs the start of Format NVM.
     pub(super) fn log_format_start(&self, nsid: u32, cdw10: u32) {
         let (nsid, cdw10) = (nsid.into(), cdw10.into());
         let event = FormatStartEvent { nsid, cdw10, ..Default::default() };
@@ -172,14 +172,14 @@ impl Controller {
         self.log(PersistentEventType::FORMAT_COMPLETION, event.as_bytes());
     }
 
-    /// Returns the event of a command that creates or deletes a namespace, with its Select; one for all has no other field.
+    /// Returns the event for creating or deleting a namespace; for all namespaces, only Select and NSID are set.
     pub(super) fn namespace_event(&self, select: u32, nsid: u32) -> ChangeNamespaceEvent {
         let namespace = self.subsystem.drive.namespace(nsid);
         let id = namespace.map(|found| self.identify_namespace(&found)).unwrap_or_default();
         ChangeNamespaceEvent::of(&id, select, nsid)
     }
 
-    /// Logs a namespace that was created or deleted.
+    /// Logs that a namespace was created or deleted.
     pub(super) fn log_changed_namespace(&self, event: ChangeNamespaceEvent) {
         self.log(PersistentEventType::CHANGE_NAMESPACE, event.as_bytes());
     }

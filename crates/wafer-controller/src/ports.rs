@@ -1,7 +1,7 @@
-//! Ports: the addresses of a subsystem, and what hosts that come through each may do.
+//! Ports: the addresses of a subsystem, and the ANA state of namespaces at each.
 //!
-//! Each namespace is in an ANA group (Base 2.1, 8.1.1), and each port has a state for each group. A controller reports the
-//! states of its port.
+//! Each namespace is in an ANA group (Base 2.1, 8.1.1), and each port has a state for each group. A controller reports
+//! the states of its port.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
@@ -13,7 +13,7 @@ use wafer_nvme::{AnaState, Status};
 use super::nsid::BROADCAST;
 use super::{Controller, Failure, Subsystem};
 
-/// ANA groups that namespaces may be in: 1 to this.
+/// Number of ANA groups, which are numbered from 1.
 pub const ANA_GROUPS: u32 = 16;
 
 /// A port of a subsystem.
@@ -21,18 +21,18 @@ pub const ANA_GROUPS: u32 = 16;
 pub struct Port {
     /// Port Identifier, from 1.
     pub id: u16,
-    /// The address that it listens on, where known.
+    /// The address that it listens on, if known.
     pub address: Option<SocketAddr>,
-    /// By ANA group, from 1.
+    /// The ANA groups, starting with group 1.
     groups: [Group; ANA_GROUPS as usize],
-    /// Whether the state of any group keeps commands away: all that they look at otherwise.
+    /// Whether any group's state bars commands; otherwise commands check nothing else.
     barred: AtomicBool,
 }
 
-/// What a port reports of an ANA group.
+/// The state of an ANA group at a port.
 #[derive(Debug)]
 struct Group {
-    /// The [`AnaState`].
+    /// An [`AnaState`].
     state: AtomicU8,
     /// Number of the last change; 0 before the first.
     changes: AtomicU64,
@@ -54,7 +54,7 @@ impl From<String> for Reached {
     }
 }
 
-/// A port or an ANA group that does not exist.
+/// An error: the port or ANA group does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Missing {
     /// A port.
@@ -92,8 +92,8 @@ impl Port {
     }
 }
 
-/// Returns the status of commands to namespaces whose group has a state, which lets hosts use another path (Base 2.1, Path
-/// Related Status); none if they are executed.
+/// Returns the status of commands to namespaces whose group is in `state`, which makes hosts use another path (Base
+/// 2.1, Path Related Status); `None` if commands are executed.
 fn refusal(state: AnaState) -> Option<Status> {
     match state {
         AnaState::INACCESSIBLE => Some(Status::ANA_INACCESSIBLE),
@@ -114,7 +114,7 @@ impl Default for Ports {
 }
 
 impl Subsystem {
-    /// Replaces the ports, before hosts connect, by one for each address: 1 for the first.
+    /// Replaces the ports, before hosts connect, with one per address, numbered from 1.
     pub fn set_ports(&self, addresses: impl IntoIterator<Item = Option<SocketAddr>>) {
         let ports = (1..).zip(addresses).map(|(id, address)| Port::new(id, address).into());
         *self.ports.0.write().unwrap_or_else(PoisonError::into_inner) = ports.collect();
@@ -130,7 +130,7 @@ impl Subsystem {
         self.ports().into_iter().find(|port| port.id == id)
     }
 
-    /// Changes the state of an ANA group, or of all, at a port, and notifies the hosts that are connected through it.
+    /// Changes the state of an ANA group, or of all groups, at a port, and notifies the hosts connected through it.
     ///
     /// # Errors
     /// There is no such port or group.
@@ -141,7 +141,7 @@ impl Subsystem {
         state: AnaState,
     ) -> Result<(), Missing> {
         check_group(group)?;
-        // Changes are numbered in their order.
+        // The lock orders the numbers of changes.
         let ports = self.ports.0.write().unwrap_or_else(PoisonError::into_inner);
         let changed = ports.iter().find(|p| p.id == port).ok_or(Missing::Port(port))?;
         let next = next_change(&ports);
@@ -163,7 +163,7 @@ impl Subsystem {
         Ok(())
     }
 
-    /// Puts a namespace that no host sees into an ANA group: hosts are told that the group of one they see never changes.
+    /// Moves a namespace that no host sees to an ANA group. Hosts rely on a visible namespace never changing its group.
     pub(crate) fn move_namespace(&self, namespace: &Namespace, group: u32) {
         let ports = self.ports.0.write().unwrap_or_else(PoisonError::into_inner);
         let next = next_change(&ports);
@@ -189,7 +189,7 @@ fn next_change(ports: &[Arc<Port>]) -> u64 {
 }
 
 impl Controller {
-    /// Checks that commands reach a namespace, or all of them, through the port of the controller.
+    /// Checks that the controller's port gives access to a namespace, or to all of them.
     ///
     /// # Errors
     /// The status of the state of its ANA group.

@@ -36,16 +36,16 @@ pub struct SubsystemOptions {
     pub serial: String,
     /// Model number, at most 40 ASCII characters.
     pub model: String,
-    /// Whether a write with an invalid placement identifier fails instead of going to the default
+    /// Whether a write with an invalid placement identifier fails instead of using the default
     /// handle.
     pub refuse_invalid_placement: bool,
-    /// Addresses of the ports in the discovery log, in order; without one it is the address that the port listens on.
+    /// Addresses of the ports in the discovery log, in order. Other ports report the address that they listen on.
     pub advertise: Vec<(String, u16)>,
 }
 
 impl SubsystemOptions {
-    /// Returns what identifies a drive: NQN and serial number follow from its UUID, and the model number from the name
-    /// of its profile, or of its file without the folder.
+    /// Returns the options of a drive: its UUID determines NQN and serial number, and the name of its profile, or the
+    /// name of its file without the directory, determines the model number.
     pub fn of_drive(drive: &Drive, device: &str) -> Self {
         let uuid = drive.uuid();
         let stem = Path::new(device).file_stem().map(|stem| stem.to_string_lossy());
@@ -53,7 +53,7 @@ impl SubsystemOptions {
         let name: String = stem.iter().flat_map(|stem| stem.chars()).map(printable).collect();
         SubsystemOptions {
             nqn: format!("nqn.2014-08.org.nvmexpress:uuid:{}", Uuid::from_bytes(uuid)),
-            // 20 digits are what the field holds.
+            // The field holds 20 digits.
             serial: uuid[6..].iter().map(|byte| format!("{byte:02X}")).collect(),
             model: format!("wafer {name}"),
             refuse_invalid_placement: false,
@@ -62,7 +62,7 @@ impl SubsystemOptions {
     }
 }
 
-/// What a controller is for.
+/// The kind of a controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -77,13 +77,13 @@ pub enum Kind {
 pub struct ControllerInfo {
     /// Controller ID.
     pub cntlid: u16,
-    /// What it is for.
+    /// Its kind.
     pub kind: Kind,
     /// NQN of the host.
     pub hostnqn: String,
-    /// I/O queues connected.
+    /// Connected I/O queues.
     pub io_queues: usize,
-    /// Commands completed.
+    /// Completed commands.
     pub commands: u64,
     /// Seconds since it was connected.
     pub connected_seconds: f64,
@@ -93,14 +93,14 @@ pub struct ControllerInfo {
 pub struct Subsystem {
     /// The drive.
     pub drive: Arc<Drive>,
-    /// What it presents.
+    /// How hosts see it.
     pub options: SubsystemOptions,
-    /// When it was made.
+    /// When it was created.
     pub started: Instant,
     pub(crate) support: Support,
-    /// What it keeps for the OCP Datacenter NVMe SSD specification.
+    /// Its state for the OCP Datacenter NVMe SSD specification.
     pub ocp: Ocp,
-    /// Faults that were injected.
+    /// Injected faults.
     pub faults: Faults,
     pub(super) telemetry: Telemetry,
     pub(crate) download: Download,
@@ -113,17 +113,17 @@ pub struct Subsystem {
     controllers: Mutex<BTreeMap<u16, Arc<Controller>>>,
 }
 
-/// Controller IDs that hosts may have.
+/// Highest controller ID that hosts may have.
 const LAST_CNTLID: u16 = 0xffef;
 
-/// Returns a function that calls another with a subsystem as long as that exists.
+/// Wraps a function so that it is called only while the subsystem exists.
 fn while_alive<A, F: Fn(&Subsystem, A)>(of: &Arc<Subsystem>, act: F) -> impl Fn(A) + use<A, F> {
     let of = Arc::downgrade(of);
     move |what| of.upgrade().map_or((), |subsystem| act(&subsystem, what))
 }
 
 impl Subsystem {
-    /// Creates a subsystem without controllers, where every host may do everything. `io_commands` are the commands that
+    /// Creates a subsystem without controllers that grants every host all rights. `io_commands` are the commands that
     /// I/O queues execute.
     pub fn new(
         drive: Arc<Drive>,
@@ -174,32 +174,31 @@ impl Subsystem {
         subsystem
     }
 
-    /// Offers other subsystems at the ports of this one, too. Its discovery controllers report all of them. Only the first
-    /// call counts.
+    /// Offers other subsystems at the ports of this one, and in its discovery log. Only the first call has an effect.
     pub fn offer(&self, others: Vec<Arc<Subsystem>>) {
         let _ = self.neighbours.set(others);
     }
 
-    /// Returns the subsystems that its ports offer, itself first.
+    /// Returns the subsystems that its ports offer, starting with itself.
     pub fn offered(self: &Arc<Self>) -> Vec<Arc<Subsystem>> {
         let others = self.neighbours.get().into_iter().flatten();
         std::iter::once(self).chain(others).map(Arc::clone).collect()
     }
 
-    /// Returns the subsystem that Connect names; itself if none of them has the name.
+    /// Returns the subsystem that Connect names, or itself if none has the name.
     pub fn named(self: &Arc<Self>, data: &ConnectData) -> Arc<Subsystem> {
         let name = nqn(&data.subnqn);
         let found = self.offered().into_iter().find(|s| name == Some(s.options.nqn.as_str()));
         found.unwrap_or_else(|| Arc::clone(self))
     }
 
-    /// Returns which hosts may connect, and what they may do.
+    /// Returns which hosts may connect, and with which rights.
     pub fn access(&self) -> Arc<Access> {
         Arc::clone(&self.access.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Changes which hosts may connect, how they authenticate, and what they may do. Hosts that are connected keep their
-    /// rights until they connect again.
+    /// Changes which hosts may connect, how they authenticate, and their rights. Connected hosts keep their rights
+    /// until they reconnect.
     pub fn set_access(&self, access: Access) {
         *self.access.write().unwrap_or_else(PoisonError::into_inner) = access.into();
     }
@@ -213,7 +212,7 @@ impl Subsystem {
         self.registry().values().cloned().collect()
     }
 
-    /// Returns the controllers as the live page shows them.
+    /// Returns the controllers in the form that the live page uses.
     pub fn controller_infos(&self) -> Vec<ControllerInfo> {
         let info = |c: Arc<Controller>| ControllerInfo {
             cntlid: c.cntlid,
@@ -245,13 +244,13 @@ impl Subsystem {
             _ => return Err(invalid(offset_of!(ConnectData, subnqn), true)),
         };
         if data.cntlid.get() != 0xffff {
-            // The dynamic controller model: hosts cannot choose.
+            // In the dynamic controller model, hosts cannot choose.
             return Err(invalid(offset_of!(ConnectData, cntlid), true));
         }
         if !(1..=MQES_Z).contains(&command.sqsize_z.get()) {
             return Err(invalid(offset_of!(ConnectCommand, sqsize_z), false));
         }
-        // Every host may ask where the subsystem is.
+        // Every host may use discovery.
         let (rights, host) = match kind {
             Kind::Io => {
                 let rights = self.access().rights(hostnqn).ok_or(Status::CONNECT_INVALID_HOST)?;
@@ -348,12 +347,12 @@ impl Subsystem {
         Ok(controller)
     }
 
-    /// Removes an I/O queue whose connection is gone.
+    /// Removes an I/O queue after its connection has closed.
     pub fn disconnect_io(&self, controller: &Controller, qid: u16) {
         controller.state().queues.remove(&qid);
     }
 
-    /// Removes a controller whose admin queue's connection is gone.
+    /// Removes a controller after the connection of its admin queue has closed.
     pub fn remove(&self, controller: &Controller) {
         controller.close();
         let mut registry = self.registry();
@@ -365,8 +364,8 @@ impl Subsystem {
         }
     }
 
-    /// Disables the Streams directive for the host of a controller that was reset or is gone, unless the host has another
-    /// that is enabled (Base 2.1, 8.1.8.2.2.1).
+    /// Disables the Streams directive for the host of a controller that was reset or removed, unless the host has
+    /// another enabled controller (Base 2.1, 8.1.8.2.2.1).
     pub(crate) fn end_streams(&self, controller: &Controller) {
         let host = controller.hostid;
         let others = self.controllers();
@@ -378,7 +377,7 @@ impl Subsystem {
     }
 }
 
-/// Checks what both kinds of Connect have in common and returns the names of subsystem and host.
+/// Checks the common part of both kinds of Connect and returns the names of subsystem and host.
 fn names<'a>(
     command: &ConnectCommand,
     data: &'a ConnectData,

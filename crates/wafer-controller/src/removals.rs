@@ -1,4 +1,4 @@
-//! Deleting and formatting namespaces, in slices, so that other queues get their turn.
+//! Deletion and formatting of namespaces, in slices, so that other queues get their turn.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ use super::{Controller, Failure};
 /// Select of Namespace Management.
 const DELETE: u32 = 1;
 
-/// What becomes of the namespaces.
+/// What is done to the namespaces.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Purpose {
     /// `nsid` is that of the command.
@@ -19,12 +19,12 @@ pub(super) enum Purpose {
     Format { nsid: u32, lba_bytes: u32 },
 }
 
-/// Namespaces that are deleted or formatted one after another.
+/// Namespaces to delete or format, one after another.
 pub struct Removals {
     purpose: Purpose,
     nsids: VecDeque<u32>,
     current: Option<Current>,
-    /// What the persistent event log gets when all are deleted.
+    /// The entry for the persistent event log once all are deleted.
     event: Option<ChangeNamespaceEvent>,
 }
 
@@ -36,7 +36,7 @@ struct Current {
 }
 
 impl Removals {
-    /// Begins with the first of the namespaces.
+    /// Starts with the first of the namespaces.
     ///
     /// # Errors
     /// It does not exist, or is being removed already.
@@ -54,10 +54,10 @@ impl Removals {
         Ok(removals)
     }
 
-    /// Does the next part and returns whether it was the last.
+    /// Does the next slice and returns whether it was the last.
     ///
     /// # Errors
-    /// The status that the command completes with; namespaces that follow stay as they are.
+    /// The status that the command completes with; the remaining namespaces stay unchanged.
     pub fn step(&mut self, controller: &Controller) -> Result<bool, Failure> {
         let done = self.slice(controller);
         if let Purpose::Format { nsid, .. } = self.purpose
@@ -101,7 +101,7 @@ impl Removals {
                 subsystem.drive.begin_format(controller.host, nsid, lba_bytes)?
             }
         };
-        // The host that deletes a namespace knows; the kernel of one that formats it may not.
+        // The host that deletes a namespace knows; the kernel of a host that formats one may not.
         let own = matches!(self.purpose, Purpose::Format { .. });
         let all = subsystem.controllers();
         let concerned = (all.iter())

@@ -1,4 +1,4 @@
-//! What reservations keep hosts from, and what hosts are told of them.
+//! The commands that reservations prohibit, and the notifications that hosts receive about reservations.
 
 use std::collections::VecDeque;
 
@@ -9,15 +9,15 @@ use super::async_event::Notice;
 use super::nsid::BROADCAST;
 use super::{Controller, Failure, Kind, Subsystem};
 
-/// Maximum number of notifications that a controller holds: what the log page can count.
+/// Maximum notifications that a controller holds, limited by the counter of the log page.
 const MOST: usize = 255;
 
 /// The notifications of a controller.
 #[derive(Default)]
 pub(crate) struct Notifications {
-    /// The oldest first: number, notice and namespace.
+    /// Oldest first: number, notice and namespace.
     pub(crate) queue: VecDeque<(u64, ReservationNotice, u32)>,
-    /// Number of the last one.
+    /// Number of the last notification.
     count: u64,
     /// Reservation Log Page Available.
     pub(crate) notice: Notice,
@@ -25,7 +25,7 @@ pub(crate) struct Notifications {
 
 impl Notifications {
     fn add(&mut self, notice: ReservationNotice, nsid: u32) {
-        // Zero is an empty page.
+        // Zero means an empty page.
         self.count = self.count.wrapping_add(1).max(1);
         if self.queue.len() == MOST {
             self.queue.pop_front();
@@ -35,7 +35,7 @@ impl Notifications {
     }
 }
 
-/// Returns what an I/O command does (Base 2.1, figure "Command Behavior in the Presence of a Reservation").
+/// Returns the access of an I/O command (Base 2.1, figure "Command Behavior in the Presence of a Reservation").
 pub fn io_command(opcode: NvmOpcode) -> &'static [Reserved] {
     match opcode {
         NvmOpcode::READ | NvmOpcode::COMPARE | NvmOpcode::VERIFY => &[Reserved::Read],
@@ -51,7 +51,7 @@ pub fn io_command(opcode: NvmOpcode) -> &'static [Reserved] {
 }
 
 impl Controller {
-    /// Checks that the host has an identifier, without which it cannot be told from others.
+    /// Checks that the host has an identifier, without which hosts cannot be distinguished.
     ///
     /// # Errors
     /// `HOST_ID_NOT_INITIALIZED`.
@@ -60,7 +60,7 @@ impl Controller {
         if known { Ok(()) } else { Err(Status::HOST_ID_NOT_INITIALIZED.into()) }
     }
 
-    /// Checks that no reservation keeps the host from an admin command that destroys data of a namespace, or of all.
+    /// Checks that no reservation bars the host from an admin command that destroys data of a namespace, or of all.
     ///
     /// # Errors
     /// `RESERVATION_CONFLICT`.
@@ -77,7 +77,7 @@ impl Controller {
 }
 
 impl Subsystem {
-    /// Tells the controllers of hosts what became of their registrations.
+    /// Notifies the controllers of hosts whose registrations or reservations changed.
     pub fn notify_reservations(&self, namespace: &Namespace, notices: &Notices) {
         if notices.is_empty() {
             return;

@@ -1,10 +1,10 @@
-//! What hosts may do while the drive is sanitized, or after that failed (Base 2.1, 8.1.24).
+//! What hosts may do during a Sanitize operation, or after a failed one (Base 2.1, 8.1.24).
 
 use wafer_nvme::{AdminOpcode, Fid, GetLogCdw10, Lid, SetFeaturesCdw10, Sqe};
 
 use super::{Controller, Failure, Kind, Subsystem};
 
-/// Admin commands that are allowed, Get Log Page and Set Features within limits.
+/// Allowed admin commands; Get Log Page and Set Features are allowed in part.
 const COMMANDS: [AdminOpcode; 8] = [
     AdminOpcode::GET_LOG_PAGE,
     AdminOpcode::IDENTIFY,
@@ -15,7 +15,7 @@ const COMMANDS: [AdminOpcode; 8] = [
     AdminOpcode::KEEP_ALIVE,
     AdminOpcode::SANITIZE,
 ];
-/// Log pages that are allowed: those that hosts need to connect and to follow the operation.
+/// Allowed log pages: those that hosts need to connect and to follow the operation.
 const LOG_PAGES: [Lid; 10] = [
     Lid::SUPPORTED,
     Lid::ERROR,
@@ -28,7 +28,7 @@ const LOG_PAGES: [Lid; 10] = [
     Lid::RESERVATION_NOTIFICATION,
     Lid::SANITIZE_STATUS,
 ];
-/// Features that must not change, because they are those of namespaces and their data.
+/// Features that must not change, because they belong to namespaces and their data.
 const FIXED_FEATURES: [Fid; 3] = [Fid::FDP, Fid::FDP_EVENTS, Fid::WRITE_PROTECTION];
 
 impl Controller {

@@ -1,4 +1,4 @@
-//! What the controller supports of the specification: the tables of `wafer_nvme`, and which rows have a
+//! The parts of the specification that the controller supports: the rows of the tables of `wafer_nvme` that have a
 //! handler here.
 
 use wafer_nvme::{
@@ -7,8 +7,8 @@ use wafer_nvme::{
 
 /// The codes that have a handler.
 pub struct Support {
-    /// Admin commands of I/O controllers. Those of fabrics are not among them: the effects log has no entry
-    /// for them.
+    /// Admin commands of I/O controllers, without fabrics commands, for which the effects log has no
+    /// entry.
     pub admin: &'static [AdminOpcode],
     /// I/O commands.
     pub io: &'static [NvmOpcode],
@@ -44,7 +44,7 @@ impl Support {
         self.features.iter().filter_map(|fid| fid.info())
     }
 
-    /// Returns the capability bits of Identify Controller, with these admin commands.
+    /// Returns the capability bits of Identify Controller, given these admin commands.
     pub(crate) fn capabilities(
         &self,
         admin: impl Iterator<Item = &'static CommandInfo>,

@@ -1,4 +1,4 @@
-//! What an operator changes of a namespace while hosts are connected: whether they see it, and what they tell it by.
+//! Changes to a namespace by an operator while hosts are connected: its visibility, its identity and its ANA group.
 
 use std::sync::PoisonError;
 
@@ -8,35 +8,35 @@ use wafer_nvme::Status;
 use super::Subsystem;
 use super::ports::{Missing, check_group};
 
-/// Changes of a namespace, in the order in which they are made. What is not given stays as it is.
+/// Changes to a namespace, in the order in which they are made. Omitted fields stay unchanged.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NamespaceChange {
-    /// Hosts no longer see it, until it is switched on or the process ends.
+    /// Hide it from hosts until it is switched on or the process exits.
     pub off: bool,
-    /// Its UUID; it gets another NGUID, too.
+    /// Its new UUID, which also changes its NGUID.
     pub uuid: Option<[u8; 16]>,
-    /// Its ANA group, until the process ends.
+    /// Its ANA group, until the process exits.
     pub ana_group: Option<u32>,
-    /// The hosts that it is attached to see it.
+    /// Show it to the hosts that it is attached to.
     pub on: bool,
 }
 
 /// Why a namespace cannot be changed. Nothing has changed then, unless the drive failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WrongChange {
-    /// There is no such group.
+    /// Unknown ANA group.
     #[error(transparent)]
     Missing(#[from] Missing),
-    /// Hosts see it.
+    /// The namespace is visible to hosts.
     #[error("hosts see namespace {0} and rely on its UUID and its ANA group: switch it off first")]
     On(u32),
-    /// It cannot be saved.
+    /// The change cannot be saved.
     #[error("the drive fails with {0:?}")]
     Drive(Status),
 }
 
 impl Subsystem {
-    /// Changes a namespace, and notifies the hosts that it is attached to.
+    /// Changes a namespace and notifies the hosts that it is attached to.
     ///
     /// # Errors
     /// The change is not possible.

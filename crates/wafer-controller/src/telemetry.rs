@@ -1,8 +1,8 @@
-//! Telemetry: what the drive knows about itself at one moment, for hosts to save.
+//! Telemetry: a snapshot of the drive's state, for hosts to save.
 //!
-//! Data Area 1 is the drive's state as JSON: its counters, namespaces, FDP events, hosts, health and self-tests. Data Area 2
-//! adds its reclaim units. A host has the first log made; the drive makes the second one when it begins to fail. Both are
-//! kept until the server ends.
+//! Data Area 1 is the drive's state as JSON: its counters, namespaces, FDP events, hosts, health and self-tests. Data
+//! Area 2 adds its reclaim units. A host triggers the first log; the drive creates the second one when it begins to
+//! fail. Both are kept until the server exits.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -26,9 +26,9 @@ pub(crate) struct Telemetry(Mutex<State>);
 struct State {
     host: Data,
     controller: Data,
-    /// Whether a host has yet to read the data that the drive made.
+    /// Whether the drive created data that no host has read yet.
     available: bool,
-    /// Why the state is to be captured, if it is.
+    /// Why a capture is due, if it is.
     due: Option<&'static str>,
 }
 
@@ -59,7 +59,7 @@ impl Data {
         self.last_blocks = [first, second, second];
     }
 
-    /// Adds a part in whole blocks and returns the last one. What exceeds the numbers of blocks is left out.
+    /// Appends a part in whole blocks, unless it is too long, and returns the number of the last block.
     fn push(&mut self, part: &serde_json::Value) -> u16 {
         let text = part.to_string();
         let most = usize::from(u16::MAX) * BLOCK;
@@ -77,12 +77,12 @@ impl Subsystem {
         self.telemetry.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes that the state is to be captured, and why. The drive must not be used here, because its lock is held.
+    /// Schedules a capture, with its reason. The drive must not be used here, because its lock is held.
     pub(crate) fn telemetry_due(&self, reason: &'static str) {
         self.telemetry().due = Some(reason);
     }
 
-    /// Captures the state of the drive if that is due, and tells hosts.
+    /// Captures the state of the drive if that is due, and notifies hosts.
     pub(super) fn capture_telemetry(&self) {
         let Some(reason) = self.telemetry().due.take() else { return };
         let mut data =
@@ -96,7 +96,7 @@ impl Subsystem {
         self.notify(|events| events.telemetry.raise(), |_| true);
     }
 
-    /// Returns the log that hosts have made; makes it first if `create`.
+    /// Returns the host-initiated log; with `create`, captures it first.
     pub(super) fn host_telemetry(&self, create: bool) -> Vec<u8> {
         if create {
             let mut data = Data { generation: self.telemetry().host.generation, ..Data::default() };
@@ -113,7 +113,7 @@ impl Subsystem {
         page
     }
 
-    /// Returns the log that the drive made. It is available until a host has read it to its end.
+    /// Returns the controller-initiated log, which is available until a host has read all of it.
     pub(super) fn controller_telemetry(&self, retain: bool) -> Vec<u8> {
         self.capture_telemetry();
         let mut state = self.telemetry();
@@ -124,14 +124,14 @@ impl Subsystem {
     }
 }
 
-/// Returns the head of a log.
+/// Returns the header of a log.
 fn head(lid: Lid, state: &State, data: &Data) -> TelemetryLog {
     let host = lid == Lid::TELEMETRY_HOST;
     TelemetryLog {
         lid: lid.0,
         ieee: OUI,
         last_blocks: data.last_blocks.map(Into::into),
-        // The scope stands elsewhere in the log of the controller.
+        // In the controller-initiated log, the scope is in another field.
         scope: if host { SUBSYSTEM } else { 0 },
         host_generation: if host { state.host.generation } else { SUBSYSTEM },
         available: u8::from(state.available),

@@ -1,4 +1,4 @@
-//! Copy, within a namespace (descriptor formats 0 and 1) and from other ones (2 and 3).
+//! Copy, within a namespace (descriptor formats 0 and 1) and from other namespaces (2 and 3).
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use wafer_controller::nsid::BROADCAST;
 
 /// Descriptor Format.
 const FORMAT: Location = CopyCdw12::new().with_desfmt(1).location();
-/// Bytes that are read or written at a time.
+/// Bytes read or written at a time.
 const SLICE: usize = 128 << 10;
 /// Fast Copy Only, in the source options.
 const FAST_COPY_ONLY: u16 = 1 << 15;
@@ -65,7 +65,7 @@ impl IoCommand for Copy {
         for source in &sources {
             queue.check_allocated(&source.namespace, source.offset, source.length)?;
         }
-        // If a source overlaps the destination, all is read before anything is written.
+        // If a source overlaps the destination, everything is read before anything is written.
         let overlaps = sources.iter().any(|source| {
             source.namespace.nsid == self.nsid
                 && source.offset < to + length
@@ -91,8 +91,7 @@ impl IoCommand for Copy {
 }
 
 impl Copy {
-    /// Returns the source ranges, of namespaces that the host may read and whose blocks are like those of the
-    /// destination.
+    /// Returns the source ranges, all in namespaces that the host may read and with the destination's block size.
     fn sources(
         &self,
         queue: &IoQueue,
@@ -141,7 +140,7 @@ fn source_namespace(
     if let Some(known) = known.into_iter().find(|namespace| namespace.nsid == nsid) {
         return Ok(Arc::clone(known));
     }
-    // Unlike the NSID of the command, that of a source is an invalid namespace if it stands for all.
+    // The broadcast NSID is an invalid field in the command, but an invalid namespace in a source range.
     if nsid == BROADCAST {
         return Err(Status::INVALID_NAMESPACE.into());
     }
@@ -160,24 +159,24 @@ fn check_source(queue: &IoQueue, namespace: &Namespace) -> Result<(), Failure> {
     Ok(namespace.check_reservation(&queue.controller.hostid, Reserved::Read)?)
 }
 
-/// A copy under way. It fills its buffer up to the window, writes all of that, and begins again.
+/// A copy in progress. It fills its buffer up to the window, writes all of that, and starts over.
 struct Copying {
     namespace: Arc<Namespace>,
     lba: u64,
     pid: Placement,
     durable: bool,
     sources: Vec<Source>,
-    /// What is still to be read.
+    /// Ranges still to be read.
     left: VecDeque<Source>,
     to: u64,
     length: u64,
     window: usize,
     buffer: Vec<u8>,
-    /// The memory of a long window. That of a short one is less than a connection may have.
+    /// The memory of a long window. A short window fits in what every connection may use.
     share: Option<Share>,
-    /// Bytes of the buffer that are written.
+    /// Bytes of the buffer already written.
     written: usize,
-    /// Where the next byte goes.
+    /// Destination of the next byte.
     at: u64,
 }
 

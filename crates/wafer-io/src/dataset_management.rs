@@ -23,7 +23,7 @@ impl IoCommand for DatasetManagement {
         let namespace = queue.namespace(self.nsid)?;
         let list = <[DsmRange]>::ref_from_prefix_with_elems(data, self.ranges);
         let (list, _) = list.map_err(|_| Status::INVALID_SGL_LENGTH)?;
-        // Without the attribute the command is a hint, which this drive does not use.
+        // Without the attribute, the command is a hint, which this drive ignores.
         if !self.deallocate {
             return Ok(Step::Done);
         }

@@ -9,8 +9,8 @@ use wafer_nvme::Status;
 
 use super::{Failure, IoQueue, Rest, TURN};
 
-/// Data that makes up a turn, bytes: the device deallocates pages faster than it writes them, and hosts need not
-/// send any of it.
+/// Bytes that use up a turn: the device deallocates pages faster than it writes them, and the host sends no data in
+/// either case.
 const DEALLOCATED: u64 = 64 << 20;
 const WRITTEN: u64 = 16 << 20;
 
@@ -19,9 +19,9 @@ pub(super) struct Zeroing {
     pub(super) namespace: Arc<Namespace>,
     pub(super) op: Op,
     pub(super) pid: Placement,
-    /// Whether it is to be durable.
+    /// Whether the write must be durable.
     pub(super) durable: bool,
-    /// What is left: offset and length in bytes. None is empty.
+    /// Remaining ranges, none empty: offset and length in bytes.
     pub(super) ranges: VecDeque<(u64, u64)>,
 }
 
@@ -31,7 +31,7 @@ impl Rest for Zeroing {
         self.namespace.check_unprotected()?;
         let slice = if self.op == Op::Deallocate { DEALLOCATED } else { WRITTEN };
         let Some((offset, length)) = self.ranges.front_mut() else { return Ok(true) };
-        // Slices end on multiples of their size, so that they cut no page in two.
+        // Slices end at multiples of their size, so that no page is split.
         let count = (*length).min(slice - *offset % slice);
         let lba = *offset >> self.namespace.lba_shift;
         let done = self.namespace.store.deallocate(*offset, count);
@@ -51,7 +51,7 @@ impl Rest for Zeroing {
     }
 }
 
-/// Unites ranges that overlap, in order of their offsets. Ranges that do not overlap stay as they are.
+/// Merges ranges that overlap, sorted by offset. Without an overlap, returns the ranges unchanged.
 pub(super) fn unite(mut ranges: Vec<(u64, u64)>) -> VecDeque<(u64, u64)> {
     ranges.retain(|(_, length)| *length > 0);
     let mut sorted = ranges.clone();

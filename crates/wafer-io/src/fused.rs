@@ -1,4 +1,4 @@
-//! Compare and Write, fused: nobody else changes the blocks between the two (NVM 1.1, 2.1.1).
+//! Compare and Write, fused: no other command changes the blocks in between (NVM 1.1, 2.1.1).
 
 use wafer_interface::{Op, Placement};
 use wafer_nvme::{NvmOpcode, RwCdw12, Sqe, Status, location};
@@ -10,18 +10,18 @@ use super::{Failure, IoQueue, check_readable};
 /// Why a fused operation failed: the failure of the Compare, if it did not succeed, and that of the Write.
 type Failed = (Option<Failure>, Failure);
 
-/// The Compare failed, so that the Write is aborted.
+/// Fails the Compare, which aborts the Write.
 fn compare(failure: impl Into<Failure>) -> Failed {
     (Some(failure.into()), Status::FAILED_FUSED.into())
 }
 
-/// The Write cannot be executed, so that neither is.
+/// Fails the Write, so that neither is executed.
 fn write(failure: impl Into<Failure>) -> Failed {
     (Some(Status::FAILED_FUSED.into()), failure.into())
 }
 
 impl IoQueue {
-    /// Executes a Compare and a Write that are fused, with what the host sent for each, and returns how each ends.
+    /// Executes a fused Compare and Write with the data of each, and returns the outcome of each.
     pub fn compare_and_write(
         &mut self,
         sqes: [&Sqe; 2],

@@ -15,7 +15,7 @@ pub(super) struct IoManagementReceive {
     length: u64,
 }
 
-/// A management operation that is supported.
+/// A supported management operation.
 pub(super) enum Operation {
     None,
     ReclaimUnitHandle,
@@ -39,7 +39,7 @@ impl IoCommand for IoManagementReceive {
     }
 
     fn execute(self, queue: &mut IoQueue, _: &[u8], out: &mut Vec<u8>) -> Result<Step, Failure> {
-        // What cannot be recorded is for those who wrote it.
+        // A failure to record the batch concerns the commands that wrote.
         let _ = queue.end_batch();
         let namespace = queue.namespace(self.nsid)?;
         let mut data = match self.operation {

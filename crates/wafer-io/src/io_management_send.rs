@@ -20,7 +20,7 @@ impl IoCommand for IoManagementSend {
         Ok(IoManagementSend { nsid: sqe.nsid.get(), operation: Operation::parse(sqe)?, count })
     }
 
-    /// Moves each handle named to another reclaim unit, none if one identifier is not valid.
+    /// Moves each listed handle to another reclaim unit, or none if any identifier is invalid.
     fn execute(self, queue: &mut IoQueue, data: &[u8], _: &mut Vec<u8>) -> Result<Step, Failure> {
         queue.end_batch()?;
         let namespace = queue.namespace(self.nsid)?;

@@ -1,14 +1,14 @@
-//! I/O commands of the NVM command set, one a file: what the command says, checked, and what it does.
+//! I/O commands of the NVM command set, one per file: parsing, checks and execution.
 //!
-//! An [`IoQueue`] executes one command after the other. Data moves at once; what the device has to count is
-//! collected and applied by [`IoQueue::end_batch`], before the host hears of the completions. Commands that
-//! look at the device apply it themselves.
+//! An [`IoQueue`] executes one command after the other. Data moves immediately; the accounting of the device is
+//! collected and applied by [`IoQueue::end_batch`], before the host receives the completions. Commands that depend on
+//! the state of the device apply it themselves.
 //!
-//! A batch is a turn of the queue: after [`TURN`] bytes of work, which take well under a millisecond, others are
-//! due. A command that works longer returns the rest of itself.
+//! A batch is a turn of the queue: after [`TURN`] bytes of work, which take well under a millisecond, other queues are
+//! due. A longer command returns the rest of itself.
 //!
-//! To add a command, copy a file, and name it below. Its opcode, effects and capability bits are in the table
-//! of `wafer_nvme`.
+//! To add a command, copy a file and name it below. Its opcode, effects and capability bits are in the table of
+//! `wafer_nvme`.
 
 mod compare;
 mod copy;
@@ -41,16 +41,16 @@ use wafer_controller::{Controller, Failure, FailureMode, MAX_TRANSFER, nsid, res
 
 /// Work of a turn, in bytes of data moved.
 pub const TURN: u64 = 1 << 20;
-/// Scratch buffers longer than this are given back after a batch.
+/// Scratch buffers longer than this are freed after a batch.
 const KEPT_SCRATCH: usize = 16 << 10;
-/// Data whose buffer must not double, bytes.
+/// Length from which the buffer of the data must not double, bytes.
 const LONG: usize = 256 << 10;
-/// Room behind long data for its digest and for completions, bytes.
+/// Room after long data for its digest and for completions, bytes.
 const TRAILER: usize = 4 << 10;
-/// What a command costs beside its data.
+/// Cost of a command in addition to its data.
 const COMMAND: u64 = 1 << 10;
 
-/// Makes room in `out` for data. The buffer of long data is no longer than what a turn may have.
+/// Makes room in `out` for data. Buffers of long data stay within the memory of a turn.
 pub fn reserve(out: &mut Vec<u8>, length: usize) {
     if length >= LONG {
         out.reserve_exact(length + TRAILER);
@@ -66,27 +66,27 @@ pub enum Progress {
     More,
 }
 
-/// What the first part of a command leads to.
+/// The outcome of the first part of a command.
 enum Step {
     Done,
     More(Box<dyn Rest>),
 }
 
-/// What is left of a command.
+/// The rest of a command.
 trait Rest: Send {
-    /// Does the next slice, of about a quarter of a turn to a turn, and returns whether it was the last.
+    /// Does the next slice, about a quarter of a turn to a whole turn, and returns whether it was the last.
     ///
     /// # Errors
     /// The status that the command completes with.
     fn step(&mut self, queue: &mut IoQueue) -> Result<bool, Failure>;
 }
 
-/// An I/O command whose fields are checked.
+/// An I/O command whose fields have been checked.
 trait IoCommand: Sized {
     /// Checks a submission queue entry.
     ///
     /// # Errors
-    /// A field that no controller could execute.
+    /// A field is invalid on any controller.
     fn parse(sqe: &Sqe) -> Result<Self, Failure>;
 
     /// Executes the command, or its first part.
@@ -145,11 +145,11 @@ commands! {
 pub struct IoQueue {
     controller: Arc<Controller>,
     drive: Arc<Drive>,
-    /// What the device is still to count.
+    /// Commands that the device has not counted yet.
     batch: Batch,
     /// Whether the drive could record all commands since this batch began.
     recorded: Result<(), Status>,
-    /// Buffer of commands that compare and move data, kept for its memory.
+    /// Buffer for commands that compare or move data, kept to reuse its memory.
     scratch: Vec<u8>,
     /// The namespace used last.
     recent: Option<Arc<Namespace>>,
@@ -157,22 +157,22 @@ pub struct IoQueue {
     fdp: bool,
     /// Work of this batch.
     spent: u64,
-    /// What is left of the command that is executed.
+    /// The rest of the command in progress.
     rest: Option<Box<dyn Rest>>,
     pool: Arc<Pool>,
     /// Memory that the command waits for.
     wanted: Option<Wanted>,
-    /// Memory that it waited for.
+    /// Memory granted to the command.
     granted: Option<Share>,
 }
 
 impl IoQueue {
-    /// Creates a queue of a controller, with a pool for itself.
+    /// Creates a queue of a controller, with its own pool.
     pub fn new(controller: Arc<Controller>) -> Self {
         Self::with_pool(controller, Arc::default())
     }
 
-    /// Creates a queue of a controller that shares a pool with others.
+    /// Creates a queue of a controller, with a shared pool.
     pub fn with_pool(controller: Arc<Controller>, pool: Arc<Pool>) -> Self {
         let drive = Arc::clone(&controller.subsystem.drive);
         IoQueue {
@@ -191,14 +191,14 @@ impl IoQueue {
         }
     }
 
-    /// Begins a batch of commands: a turn.
+    /// Begins a batch of commands, which is a turn.
     pub fn begin_batch(&mut self) {
         self.spent = 0;
         self.recorded = Ok(());
         self.fdp = self.drive.fdp_enabled();
     }
 
-    /// Has the device count what was done. Namespaces are looked up anew afterwards.
+    /// Has the device count the commands of the batch. Namespaces are looked up again afterwards.
     ///
     /// # Errors
     /// `WRITE_FAULT`: the drive could not record all commands of the batch, so none that changed data may complete with
@@ -234,11 +234,11 @@ impl IoQueue {
         })
     }
 
-    /// Executes a command to its end. `data` is what the host sent, of at least [`Self::data_length`]; what the
-    /// host gets is appended to `out`.
+    /// Executes a command to its end. `data` is the host's data, at least [`Self::data_length`] bytes; data for the
+    /// host is appended to `out`.
     ///
     /// # Errors
-    /// The status that the command completes with; `out` may hold anything then.
+    /// The status that the command completes with; `out` then has arbitrary contents.
     pub fn execute(&mut self, sqe: &Sqe, data: &[u8], out: &mut Vec<u8>) -> Result<(), Failure> {
         let mut progress = self.begin(sqe, data, out)?;
         while progress == Progress::More {
@@ -273,7 +273,7 @@ impl IoQueue {
         }
     }
 
-    /// Goes on with the command, for a slice at least and up to the end of the turn.
+    /// Continues the command, for at least one slice and up to the end of the turn.
     ///
     /// # Errors
     /// As [`Self::execute`].
@@ -289,12 +289,12 @@ impl IoQueue {
         Ok(Progress::Done)
     }
 
-    /// Returns the work of this batch, in bytes of data that would cost as much.
+    /// Returns the work of this batch, in equivalent bytes of data.
     pub fn spent(&self) -> u64 {
         self.spent
     }
 
-    /// Returns whether others are due.
+    /// Returns whether other queues are due.
     pub fn is_turn_over(&self) -> bool {
         self.spent >= TURN
     }
@@ -304,13 +304,13 @@ impl IoQueue {
         self.wanted
     }
 
-    /// Takes the memory that was wanted.
+    /// Takes the memory that the command waits for.
     pub fn grant(&mut self, share: Share) {
         self.wanted = None;
         self.granted = Some(share);
     }
 
-    /// Takes memory of the pool. If there is none now, the turn is over, and the command continues when it is granted.
+    /// Takes memory from the pool. If none is free, the turn ends, and the command continues when memory is granted.
     fn take_memory(&mut self, wanted: Wanted) -> Option<Share> {
         let share = self.granted.take().or_else(|| self.pool.try_take(wanted));
         if share.is_none() {
@@ -320,7 +320,7 @@ impl IoQueue {
         share
     }
 
-    /// Adds to the work of this turn, bytes.
+    /// Adds `work` bytes to the work of this turn.
     fn spend(&mut self, work: u64) {
         self.spent = self.spent.saturating_add(work);
     }
@@ -332,7 +332,7 @@ impl IoQueue {
         Ok(namespace.check_reservation(&self.controller.hostid, Reserved::Write)?)
     }
 
-    /// Checks that no reservation keeps the host from a command.
+    /// Checks that no reservation bars the host from a command.
     fn check_reserved(&self, opcode: NvmOpcode, nsid: u32) -> Result<(), Failure> {
         if nsid == nsid::BROADCAST || !self.drive.is_reserved() {
             return Ok(());
@@ -362,7 +362,7 @@ impl IoQueue {
         Ok(namespace)
     }
 
-    /// Adds to what the device is to count.
+    /// Adds a command to those the device has to count.
     fn count(
         &mut self,
         op: Op,
@@ -381,7 +381,7 @@ impl IoQueue {
         self.batch.push(namespace, command);
     }
 
-    /// Returns the placement that a directive asks for.
+    /// Returns the placement that a directive requests.
     fn placement(&self, namespace: &Namespace, directive: Directive) -> Result<Placement, Failure> {
         let pid = match directive.dtype {
             DirectiveType::IDENTIFY => return Ok(Placement::NONE),
@@ -396,12 +396,12 @@ impl IoQueue {
         if refuse || pid == Placement::NONE {
             self.drive.invalid_placement(namespace, pid);
         }
-        // The device takes the default handle. It logs the event, unless the identifier means "none" to it.
+        // The device uses the default handle. It logs the event, unless it takes the identifier as "none".
         if refuse { Err(range::DSPEC.into()) } else { Ok(pid) }
     }
 
-    /// Returns the placement of a directive without FDP: that of a stream. Directives are ignored unless the host enabled
-    /// one (Base 2.1, 8.1.8).
+    /// Returns the placement of a directive without FDP: that of a stream. Directives are ignored unless the host
+    /// enabled one (Base 2.1, 8.1.8).
     fn stream(
         &self,
         namespace: &Namespace,
@@ -419,11 +419,11 @@ impl IoQueue {
         }
     }
 
-    /// Checks, if the host asked for that, that no block of a range is deallocated or unwritten. What this queue did
-    /// before counts.
+    /// Checks, if the host has enabled that error, that no block of a range is deallocated or unwritten, counting
+    /// earlier commands of this queue.
     ///
     /// # Errors
-    /// `DEALLOCATED_BLOCK`, with the block.
+    /// `DEALLOCATED_BLOCK`, with the first such block.
     fn check_allocated(
         &mut self,
         namespace: &Namespace,
@@ -433,7 +433,7 @@ impl IoQueue {
         if !self.controller.is_deallocated_error(namespace.nsid) {
             return Ok(());
         }
-        // What the drive could not record fails at the end of the batch; reads do not.
+        // A failure to record fails the commands at the end of the batch; reads do not fail.
         let _ = self.end_batch();
         match self.drive.first_deallocated(namespace, offset, length)? {
             None => Ok(()),
@@ -444,7 +444,7 @@ impl IoQueue {
         }
     }
 
-    /// Reads bytes of a namespace; `lba` is what a failure of the medium names.
+    /// Reads bytes of a namespace; a failure of the medium names `lba`.
     fn read(
         namespace: &Namespace,
         offset: u64,
@@ -456,7 +456,7 @@ impl IoQueue {
         read.map_err(|e| Failure::medium(&e, Status::UNRECOVERED_READ_ERROR, lba))
     }
 
-    /// Appends bytes of a namespace to `out`, as [`Self::read`] reads them.
+    /// Appends bytes of a namespace to `out`, read as by [`Self::read`].
     fn append_read(
         namespace: &Namespace,
         offset: u64,
@@ -469,8 +469,8 @@ impl IoQueue {
         read.map_err(|e| Failure::medium(&e, Status::UNRECOVERED_READ_ERROR, lba))
     }
 
-    /// Checks that a namespace can be written, and that the drive can count a write, before data moves. Returns whether
-    /// to make it durable, because the host asks for it or has no write cache.
+    /// Checks before data moves that a namespace can be written and that the drive can count a write. Returns whether
+    /// to make it durable, because the host requests it or has the write cache disabled.
     fn check_write(&self, namespace: &Namespace, fua: bool) -> Result<bool, Failure> {
         namespace.check_unprotected()?;
         self.drive.check_media()?;
@@ -491,7 +491,7 @@ impl IoQueue {
         Ok(durable)
     }
 
-    /// Makes a write durable if it is to be.
+    /// Makes a write durable if it has to be.
     fn finish_write(&mut self, durable: bool) -> Result<Step, Failure> {
         if durable {
             self.end_batch()?;
@@ -500,17 +500,17 @@ impl IoQueue {
         Ok(Step::Done)
     }
 
-    /// Makes everything counted durable. The drive logs why it cannot.
+    /// Makes everything counted durable. If that fails, the drive logs the reason.
     fn flush(&self, namespace: Option<NsId>) -> Result<(), Failure> {
         let flushed = self.drive.flush(self.controller.host, namespace);
         flushed.map_err(|_| Status::WRITE_FAULT.into())
     }
 }
 
-/// Checks that no block of a range is marked as uncorrectable or has a media error. Only the latter count in SMART.
+/// Checks that no block of a range is marked as uncorrectable or has a media error. Only media errors count in SMART.
 ///
 /// # Errors
-/// `UNRECOVERED_READ_ERROR`, with the block.
+/// `UNRECOVERED_READ_ERROR`, with the first such block.
 fn check_readable(namespace: &Namespace, offset: u64, length: u64) -> Result<(), Failure> {
     let Some(first) = namespace.uncorrectable(offset, length) else { return Ok(()) };
     let medium = namespace.media_error(offset, length).is_some();

@@ -1,28 +1,28 @@
 //! The memory for the buffers of all connections.
 //!
-//! It has three parts, because who holds memory of one may wait for another, but never in a circle:
+//! It has three parts. The holder of memory of one part may wait for another part, but never in a circle:
 //!
-//! - Half is for data that hosts are asked for. A command holds its share until it is executed.
-//! - A quarter is for copies that need all their data at once. The next command of the queue waits meanwhile.
-//! - A quarter is for turns: output, and buffers of commands that compare. A turn waits for nothing but the host that
-//!   takes the output, for a limited time. So turns continue, copies end, and commands with data are executed.
+//! - Half is for data that hosts have yet to send. A command holds its share until it has been executed.
+//! - A quarter is for copies that need all their data at once. The next command of the queue waits until then.
+//! - A quarter is for turns: output, and the buffers of commands that compare. A turn waits only for the host to take
+//!   the output, and for a limited time. So turns continue, copies end, and commands with data are executed.
 //!
-//! Beside it are a few buffers that were used last, for the next commands.
+//! In addition, it keeps a few recently used buffers for the next commands.
 //!
-//! Who finds a part empty waits in turn: the semaphores of tokio are first come, first served. A queue that has
-//! memory for data already gets more only while half of that part is free.
+//! Whoever finds a part empty waits in line: tokio's semaphores are first come, first served. A queue that already has
+//! memory for data gets more only while half of that part is free.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use wafer_controller::MAX_TRANSFER;
 
-/// Bytes of a permit.
+/// Bytes per permit.
 const UNIT: u64 = 4 << 10;
-/// Memory of a turn: the output of [`crate::TURN`] and of one more command, and a buffer as long as the
-/// longest transfer. A MiB more is for what the allocator needs beside them.
+/// Memory of a turn: the output of [`crate::TURN`] and of one more command, a buffer as long as the longest transfer,
+/// and 1 MiB for allocator overhead.
 const TURN: u64 = crate::TURN + 2 * MAX_TRANSFER + (1 << 20);
-/// Buffers that are kept for the next commands, at most, and the longest of them, bytes.
+/// Maximum number of buffers kept for the next commands, and maximum length of each in bytes.
 const KEPT_BUFFERS: usize = 4;
 const KEPT_BYTES: usize = 1 << 20;
 
@@ -36,10 +36,10 @@ pub struct Pool {
     buffers: Mutex<Vec<Vec<u8>>>,
 }
 
-/// What memory is for.
+/// The purpose of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// Data that a host is asked for, and long input buffers.
+    /// Data that a host has yet to send, and long input buffers.
     Data,
     /// A copy that needs all its data at once.
     Copy,
@@ -48,9 +48,9 @@ pub enum Purpose {
 /// Memory that a command needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wanted {
-    /// What it is for.
+    /// Its purpose.
     pub purpose: Purpose,
-    /// How much, in bytes.
+    /// Amount in bytes.
     pub bytes: u64,
 }
 
@@ -66,7 +66,7 @@ impl Wanted {
     }
 }
 
-/// A part of the pool. Dropping it gives it back.
+/// A share of the pool, returned on drop.
 #[derive(Debug)]
 pub struct Share(OwnedSemaphorePermit);
 
@@ -77,9 +77,9 @@ impl Default for Pool {
 }
 
 impl Pool {
-    /// Bytes of a pool, if nothing else is asked for.
+    /// Bytes of a pool by default.
     pub const DEFAULT: u64 = 256 << 20;
-    /// Bytes of the smallest pool: the longest copy has room in it, and a turn.
+    /// Bytes of the smallest pool: enough for the longest copy, and for a turn.
     pub const SMALLEST: u64 = 32 << 20;
 
     /// Creates a pool of `bytes` bytes, at least [`Self::SMALLEST`].
@@ -100,12 +100,12 @@ impl Pool {
         self.buffers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes an empty buffer, the one that was used last if there is one: it has memory already.
+    /// Takes an empty buffer, preferably the one used last, which has memory already.
     pub fn take_buffer(&self) -> Vec<u8> {
         self.buffers().pop().unwrap_or_default()
     }
 
-    /// Keeps an empty buffer for the next who takes one, unless there are enough or it is very long.
+    /// Keeps an empty buffer for reuse, unless there are enough or it is very long.
     pub fn keep_buffer(&self, buffer: Vec<u8>) {
         let mut buffers = self.buffers();
         if buffers.len() < KEPT_BUFFERS && buffer.capacity() <= KEPT_BYTES {
@@ -120,7 +120,7 @@ impl Pool {
         })
     }
 
-    /// Takes memory, if there is some and nobody waits for it.
+    /// Takes memory if some is free and nobody waits for it.
     pub fn try_take(&self, Wanted { purpose, bytes }: Wanted) -> Option<Share> {
         self.part(purpose).try_acquire_many_owned(permits(bytes)).ok().map(Share)
     }
@@ -130,12 +130,12 @@ impl Pool {
         self.data.available_permits() > self.data_units / 2
     }
 
-    /// Waits for memory. `None` never comes, because pools are not closed.
+    /// Waits for memory. Never returns `None`, because pools are not closed.
     pub async fn take(self: Arc<Self>, Wanted { purpose, bytes }: Wanted) -> Option<Share> {
         self.part(purpose).acquire_many_owned(permits(bytes)).await.ok().map(Share)
     }
 
-    /// Takes the memory of a turn, if there is some and nobody waits for it.
+    /// Takes the memory of a turn if some is free and nobody waits for it.
     pub fn try_turn(&self) -> Option<Share> {
         Arc::clone(&self.turns).try_acquire_many_owned(permits(TURN)).ok().map(Share)
     }
@@ -147,13 +147,13 @@ impl Pool {
 }
 
 impl Share {
-    /// Gives back all but `bytes`.
+    /// Returns all but `bytes` to the pool.
     pub fn keep(self, bytes: u64) -> Option<Share> {
         let mut permit = self.0;
         permit.split(permit.num_permits().min(permits(bytes) as usize)).map(Share)
     }
 
-    /// Returns the bytes that it stands for.
+    /// Returns its size in bytes.
     pub fn bytes(&self) -> u64 {
         self.0.num_permits() as u64 * UNIT
     }
@@ -172,7 +172,7 @@ mod tests {
         let pool = Pool::new(0);
         let all = pool.try_take(Wanted::data(16 << 20)).unwrap();
         assert!(pool.try_take(Wanted::data(1)).is_none() && !pool.is_plentiful());
-        // Other uses have their own.
+        // Other purposes have their own part.
         assert!(pool.try_take(Wanted::copy(8 << 20)).is_some());
         let rest = all.keep(5000).unwrap();
         assert_eq!(rest.bytes(), 8192);
@@ -199,7 +199,7 @@ mod tests {
         let held = pool.try_take(Wanted::data(12 << 20)).unwrap();
         let mut waits = Box::pin(Arc::clone(&pool).take(Wanted::data(8 << 20)));
         assert!(once(waits.as_mut()).await.is_none(), "4 MiB are free");
-        // There would be room for this one, but it would keep the first waiting.
+        // There would be room for this one, but it must not overtake the first.
         assert!(pool.try_take(Wanted::data(1 << 20)).is_none());
         drop(held);
         assert!(waits.await.is_some());

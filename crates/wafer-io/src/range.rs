@@ -1,4 +1,4 @@
-//! What I/O commands have in common: a range of logical blocks, and a directive.
+//! The common parts of I/O commands: a range of logical blocks and a directive.
 
 use std::sync::Arc;
 
@@ -7,9 +7,9 @@ use wafer_nvme::{DirectiveType, Location, RwCdw12, RwCdw13, Sqe};
 
 use super::{Failure, IoQueue, MAX_TRANSFER};
 
-/// Directive Type; Copy has it at the same place.
+/// Directive Type, in the same place in Copy.
 pub(super) const DTYPE: Location = RwCdw12::new().with_dtype(1).location();
-/// Directive Specific; Copy has it at the same place.
+/// Directive Specific, in the same place in Copy.
 pub(super) const DSPEC: Location = RwCdw13::new().with_dspec(1).location();
 
 /// A range of logical blocks: SLBA and NLB.
@@ -23,7 +23,7 @@ pub(super) struct Range {
     pub(super) blocks: u64,
 }
 
-/// Bytes of a range in its namespace.
+/// The bytes of a range in its namespace.
 pub(super) struct Extent {
     pub(super) namespace: Arc<Namespace>,
     pub(super) offset: u64,
@@ -36,17 +36,17 @@ impl Range {
         Range { nsid: sqe.nsid.get(), lba: sqe.cdw10_11(), blocks }
     }
 
-    /// Finds the bytes.
+    /// Returns the bytes of the range.
     ///
     /// # Errors
-    /// The host does not see the namespace, or the range does not lie in it.
+    /// The host does not see the namespace, or the range is not within it.
     pub(super) fn resolve(self, queue: &mut IoQueue) -> Result<Extent, Failure> {
         let namespace = queue.namespace(self.nsid)?;
         let (offset, length) = bytes(&namespace, self.lba, self.blocks)?;
         Ok(Extent { namespace, offset, length })
     }
 
-    /// Finds the bytes of a command that moves them, which may be no more than MDTS.
+    /// Returns the bytes of a command that transfers them, at most MDTS.
     pub(super) fn resolve_transfer(self, queue: &mut IoQueue) -> Result<Extent, Failure> {
         let extent = self.resolve(queue)?;
         check_transfer(extent.length, RwCdw12::new().with_nlb_z(1).location())?;
@@ -64,10 +64,10 @@ pub(super) fn check_transfer(length: u64, field: Location) -> Result<(), Failure
     if length <= MAX_TRANSFER { Ok(()) } else { Err(field.into()) }
 }
 
-/// Where a write asks to be placed. The namespace decides whether that has a meaning.
+/// The placement a write requests. The namespace decides whether it is valid.
 #[derive(Clone, Copy)]
 pub(super) struct Directive {
-    /// Zero is no directive.
+    /// Zero means no directive.
     pub(super) dtype: DirectiveType,
     pub(super) dspec: u16,
 }

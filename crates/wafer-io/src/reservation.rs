@@ -100,7 +100,7 @@ impl IoCommand for Acquire {
         let Acquire(Fields { nsid, action, rtype }) = self;
         let keys = keys(data)?;
         let (current, other) = (keys.current.get(), keys.other.get());
-        // Commands of hosts that are preempted end by themselves: each slice of one looks at the reservation again.
+        // Commands of a preempted host end by themselves, because each slice checks the reservation again.
         let action = match action {
             0 => ReservationAction::Acquire(current, rtype),
             _ => ReservationAction::Preempt(current, other, rtype),
@@ -137,7 +137,7 @@ impl IoCommand for Report {
     fn parse(sqe: &Sqe) -> Result<Self, Failure> {
         let length = (u64::from(sqe.cdw10.get()) + 1) * 4;
         range::check_transfer(length, location!(cdw10))?;
-        // Hosts of fabrics have identifiers of 128 bits.
+        // Fabrics hosts have 128-bit identifiers.
         if !ReportCdw11::of(sqe).eds() {
             return Err(Status::HOST_ID_INCONSISTENT.into());
         }

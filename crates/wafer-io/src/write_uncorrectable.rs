@@ -17,11 +17,11 @@ impl IoCommand for WriteUncorrectable {
     }
 
     fn execute(self, queue: &mut IoQueue, _: &[u8], _: &mut Vec<u8>) -> Result<Step, Failure> {
-        // What this queue wrote before would take the marks away when it is counted.
+        // Counting earlier writes of this queue later would remove the marks.
         queue.end_batch()?;
         let Extent { namespace, offset, length } = self.range.resolve(queue)?;
         let pid = queue.placement(&namespace, self.directive)?;
-        // The device, which logs that for other commands, does not get this one.
+        // Log the event here: the device, which logs it for other commands, does not receive this one.
         if pid != Placement::NONE && namespace.placement(pid).is_err() {
             queue.drive.invalid_placement(&namespace, pid);
         }

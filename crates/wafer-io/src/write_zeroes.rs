@@ -25,7 +25,7 @@ impl IoCommand for WriteZeroes {
         let Extent { namespace, offset, length } = self.range.resolve(queue)?;
         let pid = queue.placement(&namespace, self.directive)?;
         let durable = queue.check_write(&namespace, self.fua)?;
-        // Without the deallocate bit zeroes are data like other data.
+        // Without the deallocate bit, zeroes are ordinary data.
         let op = if self.deallocate { Op::Deallocate } else { Op::Write };
         Ok(Step::More(Box::new(Zeroing {
             namespace,

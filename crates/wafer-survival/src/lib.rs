@@ -1,38 +1,38 @@
-//! How long pages of a class stay valid after their reclaim unit was closed: hazard by age.
+//! How long pages of a class stay valid after their reclaim unit is closed: the hazard by age.
 //!
 //! # What it is
-//! A [`Curve`] counts the pages of a class that became invalid at each age, in [`Bins`], and derives the share still
-//! valid from them. [`Curve::prospects`] returns what waiting gains; garbage collection policies of `wafer-device`
-//! choose victims by it.
+//! A [`Curve`] counts the pages of a class that are invalidated at each age, in [`Bins`], and derives from them the
+//! share still valid. [`Curve::prospects`] returns what waiting gains, by which the garbage collection policies of
+//! `wafer-device` choose victims.
 //!
 //! # Invariants
-//! Everything is deterministic, and nothing allocates after a curve is made.
+//! Everything is deterministic, and nothing allocates after a curve is created.
 //!
 //! # Error model
 //! Nothing here fails. A curve from a file may have tables of any length: see [`Curve::is_whole`].
 
 use serde::{Deserialize, Serialize};
 
-/// Bins of age.
+/// Number of age bins.
 pub const BINS: usize = 256;
-/// Bins for each doubling of the age.
+/// Bins per doubling of the age.
 const PER_DOUBLING: f64 = 12.0;
 /// Reclaim units of host writes up to which bins are equally wide.
 const LINEAR_RUS: f64 = 4.0;
-/// A survival of e^-25 is none.
+/// Maximum summed hazard: a survival of e^-25 is as good as none.
 const MOST_HAZARD: f64 = 25.0;
-/// A bin is drawn towards the mean of its class, or the same bin of its handle, as if it had seen this
-/// much more, in mean bins.
+/// Weight of the prior: a bin is drawn towards the mean of its class, or the same bin of its handle, as if it had seen
+/// this much more, in mean bins.
 const PRIOR: f64 = 0.5;
-/// Of a class, at least this many pages seen for one host page each.
+/// Minimum weight of the prior: this many pages exposed for one host page each.
 const LEAST_PRIOR: f64 = 1.0;
 
-/// Ages, in host pages, at which bins begin: evenly at first, then in proportion to the age, so that
-/// 256 of them reach from one reclaim unit to the longest life on the largest drive.
+/// Ages, in host pages, at which bins begin: evenly spaced at first, then in proportion to the age, so that 256 bins
+/// reach from one reclaim unit to the longest lifetime on the largest drive.
 #[derive(Clone, Debug)]
 pub struct Bins {
     unit: f64,
-    /// Where bins begin, and the end of the last.
+    /// The start of each bin, and the end of the last.
     pub edges: Vec<f64>,
 }
 
@@ -44,36 +44,36 @@ impl Bins {
         Bins { unit, edges: (0..=BINS as u32).map(edge).collect() }
     }
 
-    /// Returns the bin of an age; the last one for all that is older.
+    /// Returns the bin of an age; the last bin has no upper limit.
     #[inline]
     pub fn of(&self, age: f64) -> usize {
         (((1.0 + age / self.unit).log2() * PER_DOUBLING) as usize).min(BINS - 1)
     }
 }
 
-/// What is expected of a reclaim unit after some waiting.
+/// The expected state of a reclaim unit after a wait.
 #[derive(Clone, Copy, Debug)]
 pub struct Prospect {
-    /// Host pages written in the meantime.
+    /// Host pages written during the wait.
     pub wait: f64,
-    /// Pages valid then.
+    /// Valid pages at its end.
     pub valid: f64,
-    /// Integral of the valid pages over the waiting.
+    /// Integral of the valid pages over the wait.
     pub lived: f64,
 }
 
-/// The lives of the pages of one class.
+/// The lifetimes of the pages of one class.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Curve {
-    /// Pages that became invalid at an age, fading.
+    /// Pages invalidated at each age, decayed.
     dead: Vec<f64>,
-    /// Valid pages times host pages written in the meantime, fading.
+    /// Valid pages times the host pages written meanwhile, at each age, decayed.
     exposure: Vec<f64>,
-    /// Share of the valid pages that becomes invalid per host page.
+    /// Share of the valid pages invalidated per host page.
     pub hazard: Vec<f64>,
     /// Integral of the hazard up to each edge.
     pub summed: Vec<f64>,
-    /// Share of pages valid at each edge.
+    /// Share of pages still valid at each edge.
     pub survival: Vec<f64>,
     /// Integral of `survival` up to each edge.
     pub lived: Vec<f64>,
@@ -86,14 +86,14 @@ impl Default for Curve {
 }
 
 impl Curve {
-    /// Returns whether all tables have their lengths.
+    /// Returns whether all tables have the right length.
     pub fn is_whole(&self) -> bool {
         let bins = [&self.dead, &self.exposure, &self.hazard];
         let edges = [&self.summed, &self.survival, &self.lived];
         bins.iter().all(|of| of.len() == BINS) && edges.iter().all(|of| of.len() == BINS + 1)
     }
 
-    /// Returns a curve that has seen nothing.
+    /// Returns a curve without observations.
     pub fn new() -> Self {
         Curve {
             dead: vec![0.0; BINS],
@@ -105,8 +105,8 @@ impl Curve {
         }
     }
 
-    /// Returns what the curve would have counted, had all lives been `time` times as long. Its bins are `from`, those of
-    /// the other `to`. It has to be refreshed before use.
+    /// Returns what the curve would have counted if all lifetimes had been `time` times as long. `from` are its bins,
+    /// `to` those of the result, which must be refreshed before use.
     pub fn stretched(&self, from: &Bins, to: &Bins, time: f64) -> Curve {
         let mut curve = Curve::new();
         for (bin, (dead, exposure)) in self.dead.iter().zip(&self.exposure).enumerate() {
@@ -118,7 +118,7 @@ impl Curve {
         curve
     }
 
-    /// Counts `died` pages, evenly between two ages, of `valid` on average.
+    /// Counts `died` pages invalidated evenly between two ages, of `valid` pages on average.
     #[inline]
     pub fn count(&mut self, bins: &Bins, from: f64, to: f64, died: f64, valid: f64) {
         let rate = died / (to - from);
@@ -133,8 +133,7 @@ impl Curve {
         }
     }
 
-    /// Lets counts fade, and derives hazard and survival from them; `whole` is what is taken for granted
-    /// where little was seen.
+    /// Decays the counts, and derives hazard and survival from them. `whole` is the prior where little was seen.
     pub fn refresh(&mut self, bins: &Bins, fade: f64, whole: Option<&Curve>) {
         let (mut dead, mut exposure, mut used) = (0.0, 0.0, 0.0);
         for bin in 0..BINS {
@@ -144,7 +143,7 @@ impl Curve {
             exposure += self.exposure[bin];
             used += f64::from(u8::from(self.exposure[bin] > 0.0));
         }
-        // Nothing seen: one hazard for all, which is greedy.
+        // Nothing seen: a constant hazard, which amounts to greedy.
         let mean = if dead > 0.0 { dead / exposure } else { 1.0 / bins.edges[BINS] };
         let prior = (PRIOR * exposure / used.max(1.0)).max(LEAST_PRIOR);
         for bin in 0..BINS {
@@ -155,8 +154,8 @@ impl Curve {
         self.integrate(bins);
     }
 
-    /// Lets counts fade, and derives hazard and survival from them alone; where nothing was seen, the hazard is that of `whole`, if
-    /// there it was, or of the age before.
+    /// Decays the counts, and derives hazard and survival from them alone. Where nothing was seen, the hazard is that
+    /// of `whole` if it saw something there, or of the previous age.
     pub fn refresh_as_seen(&mut self, bins: &Bins, fade: f64, whole: Option<&Curve>) {
         let mut before = 0.0;
         for bin in 0..BINS {
@@ -186,8 +185,8 @@ impl Curve {
         }
     }
 
-    /// Shows what is expected of `valid` pages of this age, at increasing times of waiting up to `horizon`:
-    /// every bin at first, then ever fewer.
+    /// Passes to `see` what is expected of `valid` pages of this age, for increasing waits up to `horizon`: at every
+    /// bin at first, then ever more sparsely.
     pub fn prospects(
         &self,
         bins: &Bins,

@@ -2,7 +2,7 @@
 
 use super::{Bins, Curve};
 
-/// Returns a curve that counted 100 pages, of which half became invalid between the ages 40 and 100, times `scale`.
+/// Returns a curve that counted 100 pages, half of which were invalidated between the ages 40 and 100, times `scale`.
 fn counted(bins: &Bins, scale: f64) -> Curve {
     let mut curve = Curve::new();
     curve.count(bins, 0.0, 40.0 * scale, 0.0, 100.0);
@@ -13,7 +13,7 @@ fn counted(bins: &Bins, scale: f64) -> Curve {
 
 #[test]
 fn a_stretched_curve_is_that_of_a_larger_device() {
-    // Reclaim units eight times as large; then of the same size, with eight times as many of them.
+    // Reclaim units eight times as large; then eight times as many of the same size.
     for pages_per_ru in [128, 16] {
         let (from, to) = (Bins::new(16), Bins::new(pages_per_ru));
         let mut stretched = counted(&from, 1.0).stretched(&from, &to, 8.0);

@@ -1,5 +1,5 @@
-//! When commands are submitted, beside what fio 3.33 did on a network block device whose reads took as long as their number
-//! says. Its times are whole milliseconds, late by up to one for each time that it waited.
+//! Submission times, compared with fio 3.33 on a network block device whose reads took as long as their number says.
+//! fio's times are whole milliseconds, late by up to one for each time that it waited.
 
 use wafer_fio::job::{Reaping, Submission};
 
@@ -12,7 +12,7 @@ fn reader(depth: u32, commands: u64) -> JobSpec {
     JobSpec { iodepth: depth, number_ios: Some(commands), ..job }
 }
 
-/// Checks when a job submits its commands, milliseconds.
+/// Checks the submission times of a job, in milliseconds.
 fn check(spec: JobSpec, latency: impl Fn(u64) -> u64, fio: &[u64]) {
     let mut jobs = ClosedLoop::new(vec![spec], 1, false).unwrap();
     let times = drive_each(&mut jobs, |command| MS * latency(command.lba / 8));
@@ -115,7 +115,7 @@ fn a_search_for_the_depth_submits_in_bursts_too() {
         let before = all.iter().take_while(|(time, ..)| time < at);
         before.filter(|(time, _, command)| time + latency(command) > *at).count()
     };
-    // But for the moments in which the depth has grown.
+    // Except for the moments at which the depth has grown.
     let others = bursts.iter().filter(|at| in_flight(at) > 1).count();
     assert!(bursts.len() > 50 && others < 5, "{others} of {}", bursts.len());
 }

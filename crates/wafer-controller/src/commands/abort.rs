@@ -1,5 +1,5 @@
-//! Abort. Only asynchronous event requests wait long enough to be aborted; every other command completes
-//! before an abort is looked at. Reads that an operator delays are not aborted.
+//! Abort. Only asynchronous event requests wait long enough to be aborted; every other command completes before an
+//! Abort is processed. Reads that an operator delays are not aborted.
 
 use wafer_nvme::{AbortCdw10, Sqe};
 

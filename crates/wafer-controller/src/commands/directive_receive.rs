@@ -1,5 +1,5 @@
-//! Directive Receive (Base 2.1, 8.1.8): Identify tells which directives there are, Streams what hosts use. Data placement
-//! is enabled whenever FDP is, and cannot be switched by itself.
+//! Directive Receive (Base 2.1, 8.1.8): Identify reports the directives, Streams the streams in use. Data placement is
+//! enabled exactly while FDP is.
 
 use wafer_nvme::zerocopy::IntoBytes as _;
 use wafer_nvme::{
@@ -11,7 +11,7 @@ use super::{AdminCommand, Controller, Failure, Reply};
 use crate::MAX_TRANSFER;
 use crate::nsid::Nsid;
 
-/// An operation, with the namespace that it is for and the bytes that it returns.
+/// An operation with its namespace and the number of bytes to return.
 pub(super) struct DirectiveReceive {
     nsid: Nsid,
     operation: Operation,
@@ -70,7 +70,7 @@ impl AdminCommand<'_> for DirectiveReceive {
                 }
             }
         };
-        // No more than there is.
+        // Never more than the structure holds.
         data.truncate(self.length);
         Ok(Reply::data(data))
     }
@@ -80,7 +80,7 @@ fn directives(controller: &Controller, nsid: u32) -> DirectiveParameters {
     let drive = &controller.subsystem.drive;
     let bit = |dtype: DirectiveType, set: bool| u8::from(set) << dtype.0;
     let identify = bit(DirectiveType::IDENTIFY, true);
-    // Supported also while FDP is disabled.
+    // Supported even while FDP is disabled.
     let supported = bit(DirectiveType::DATA_PLACEMENT, true);
     let placement = bit(DirectiveType::DATA_PLACEMENT, drive.fdp_enabled());
     let enabled = drive.streams_enabled(controller.hostid, Some(nsid));
@@ -107,7 +107,7 @@ fn stream_parameters(controller: &Controller, nsid: Nsid) -> Result<StreamParame
     if let Some(nsid) = nsid.one()
         && let Some(namespace) = controller.active(nsid)?
     {
-        // Whole pages, as many as it takes to count those of a reclaim unit in 16 bits.
+        // Whole pages: the smallest power of two for which the count in a reclaim unit fits in 16 bits.
         let geometry = drive.geometry();
         let pages = (geometry.pages_per_ru >> 16) + 1;
         let write = u64::from(pages.next_power_of_two()) * geometry.page_bytes;

@@ -1,4 +1,4 @@
-//! Directive Send (Base 2.1, 8.1.8): Identify enables and disables directives, Streams releases what hosts use.
+//! Directive Send (Base 2.1, 8.1.8): Identify enables and disables directives, Streams releases streams.
 
 use wafer_nvme::{DirectiveCdw11, DirectiveEnable, DirectiveType, Sqe, Status, location};
 
@@ -6,7 +6,7 @@ use super::{AdminCommand, Controller, Failure, Reply};
 use crate::Kind;
 use crate::nsid::Nsid;
 
-/// An operation, with the namespace that it is for.
+/// An operation with its namespace.
 pub(super) struct DirectiveSend {
     nsid: Nsid,
     operation: Operation,
@@ -18,7 +18,7 @@ enum Operation {
     ReleaseResources,
 }
 
-/// Directive Type and Directive Operation, at fault.
+/// Directive Type and Directive Operation as fields at fault.
 pub(super) const DTYPE: DirectiveCdw11 = DirectiveCdw11::new().with_dtype(1);
 pub(super) const DOPER: DirectiveCdw11 = DirectiveCdw11::new().with_doper(1);
 
@@ -50,7 +50,7 @@ impl AdminCommand<'_> for DirectiveSend {
                 enable_streams(controller, self.nsid, enable)?;
             }
             Operation::Enable { dtype: DirectiveType::DATA_PLACEMENT, enable } => {
-                // It follows FDP.
+                // Data placement follows FDP.
                 match drive.fdp_enabled() {
                     _ if self.nsid == Nsid::All => return Err(Status::INVALID_NAMESPACE.into()),
                     true if !enable => {
@@ -76,7 +76,7 @@ impl AdminCommand<'_> for DirectiveSend {
     }
 }
 
-/// Enables or disables the Streams directive for the host in a namespace, or for all hosts in all.
+/// Enables or disables the Streams directive for the host in a namespace, or for all hosts in all namespaces.
 fn enable_streams(controller: &Controller, nsid: Nsid, enable: bool) -> Result<(), Failure> {
     let (subsystem, drive) = (&controller.subsystem, &controller.subsystem.drive);
     if drive.fdp_enabled() && enable {
@@ -95,7 +95,7 @@ fn enable_streams(controller: &Controller, nsid: Nsid, enable: bool) -> Result<(
     Ok(())
 }
 
-/// Returns the namespace of an operation that is for one.
+/// Returns the namespace of an operation that takes exactly one.
 pub(super) fn one(nsid: Nsid) -> Result<u32, Failure> {
     nsid.one().ok_or_else(|| location!(nsid).into())
 }

@@ -34,7 +34,7 @@ impl AdminCommand<'_> for FirmwareCommit {
 }
 
 impl FirmwareCommit {
-    /// Returns the slot.
+    /// Executes the command and returns the slot used.
     fn commit(self, controller: &Controller) -> Result<u8, Failure> {
         let (subsystem, mut slot) = (&controller.subsystem, self.slot);
         if slot > FIRMWARE_SLOTS {

@@ -13,13 +13,13 @@ pub(super) struct FormatNvm {
     lba_bytes: u32,
 }
 
-/// Secure Erase Settings: user data, the last that is supported; there is no cryptographic erase.
+/// Secure Erase Settings: user data, the highest supported value; there is no cryptographic erase.
 const USER_DATA_ERASE: u8 = 1;
 
 impl AdminCommand<'_> for FormatNvm {
     fn parse(sqe: &Sqe, _data: &[u8]) -> Result<Self, Failure> {
         let cdw10 = FormatCdw10::of(sqe);
-        // LBAFU and MSET mean nothing where there are 16 formats at most, without metadata.
+        // LBAFU and MSET have no meaning with at most 16 formats and no metadata.
         let format = usize::from(cdw10.lbafl());
         let lbads = *LBA_FORMATS.get(format).ok_or(Status::INVALID_FORMAT)?;
         if cdw10.pi() != 0 {
@@ -40,7 +40,7 @@ impl AdminCommand<'_> for FormatNvm {
                 vec![nsid]
             }
         };
-        // None of the namespaces is formatted if one of them cannot be.
+        // No namespace is formatted unless all of them can be.
         let drive = &controller.subsystem.drive;
         for nsid in &nsids {
             if let Some(namespace) = controller.active(*nsid)? {

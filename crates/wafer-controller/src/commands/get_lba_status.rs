@@ -1,4 +1,4 @@
-//! Get LBA Status: the blocks that cannot be read. The drive tracks all that it knows of, so a scan finds no others.
+//! Get LBA Status: the blocks that cannot be read. The drive tracks all of them, so a scan finds no others.
 
 use wafer_drive::Namespace;
 use wafer_nvme::zerocopy::IntoBytes as _;
@@ -12,7 +12,7 @@ use crate::MAX_TRANSFER;
 pub(super) struct GetLbaStatus {
     nsid: u32,
     lba: u64,
-    /// Logical blocks; 0 is up to the end of the namespace.
+    /// Logical blocks; 0 means up to the end of the namespace.
     blocks: u64,
     /// Bytes to return.
     length: usize,
@@ -21,7 +21,7 @@ pub(super) struct GetLbaStatus {
 /// Completion Condition.
 const NO_ROOM: u8 = 1;
 const COMPLETE: u8 = 2;
-/// Maximum blocks that a descriptor can count.
+/// Maximum blocks per descriptor.
 const MOST_BLOCKS: u64 = u32::MAX as u64;
 
 impl AdminCommand<'_> for GetLbaStatus {
@@ -63,7 +63,7 @@ impl AdminCommand<'_> for GetLbaStatus {
     }
 }
 
-/// Returns descriptors of at most `count` ranges of blocks that cannot be read, of those between two offsets in bytes.
+/// Returns descriptors of at most `count` ranges of unreadable blocks between two offsets in bytes.
 pub(crate) fn descriptors(
     namespace: &Namespace,
     from: u64,

@@ -51,7 +51,7 @@ impl AdminCommand<'_> for GetLogPage {
             return Err(location!(cdw12).into());
         }
         data.drain(..self.offset as usize);
-        // Beyond the end of the page hosts get zeroes.
+        // Beyond the end of the page, hosts read zeroes.
         data.resize(self.length as usize, 0);
         Ok(Reply::data(data))
     }

@@ -14,14 +14,14 @@ use crate::{Kind, MDTS, identify};
 pub(super) struct Identify {
     cns: Cns,
     nsid: u32,
-    /// Controller Identifier from which on a list is asked for.
+    /// Controller Identifier at which a requested list starts.
     cntid: u16,
     /// CNS specific identifier.
     cns_id: u16,
 }
 
 const CNS: IdentifyCdw10 = IdentifyCdw10::new().with_cns(1);
-/// Bytes of every structure.
+/// Bytes of every data structure.
 const BYTES: usize = 4096;
 /// Largest NSID after which a list may begin.
 const LAST_LISTED: u32 = 0xffff_fffd;
@@ -30,7 +30,7 @@ impl AdminCommand<'_> for Identify {
     fn parse(sqe: &Sqe, _data: &[u8]) -> Result<Self, Failure> {
         let (cdw10, cdw11) = (IdentifyCdw10::of(sqe), IdentifyCdw11::of(sqe));
         let cns = Cns(cdw10.cns());
-        // Of the NVM command set only; other structures do not look at CSI.
+        // Only the NVM command set. Other structures ignore CSI.
         let of_command_set = matches!(
             cns,
             Cns::CSI_NAMESPACE
@@ -91,7 +91,7 @@ impl AdminCommand<'_> for Identify {
             }
             Cns::CONTROLLERS => Ok(Reply::data(c.controller_list(self.cntid, |_| true).as_bytes())),
             Cns::ENDURANCE_GROUPS => {
-                // The same layout: a count, and identifiers.
+                // The same layout: a count and identifiers.
                 let listed = (self.cns_id <= ENDURANCE_GROUP).then_some(ENDURANCE_GROUP);
                 Ok(Reply::data(ControllerList::of(listed).as_bytes()))
             }
@@ -106,7 +106,7 @@ impl AdminCommand<'_> for Identify {
                 Ok(Reply::data(list.as_bytes()))
             }
             Cns::NAMESPACE_GRANULARITY => {
-                // One descriptor that is valid for all formats: the granularity is the page.
+                // One descriptor, valid for all formats: the granularity is the page.
                 let page = c.subsystem.drive.geometry().page_bytes;
                 let (nszegran, ncapgran) = (page.into(), page.into());
                 let list = NamespaceGranularity { nszegran, ncapgran, ..Default::default() };
@@ -117,7 +117,7 @@ impl AdminCommand<'_> for Identify {
     }
 }
 
-/// Returns the structure of a namespace; of an inactive one zeroes.
+/// Returns the structure of a namespace, or zeroes for an inactive one.
 fn structure<T: wafer_nvme::zerocopy::IntoBytes + wafer_nvme::zerocopy::Immutable>(
     found: Option<T>,
 ) -> Result<Reply, Failure> {

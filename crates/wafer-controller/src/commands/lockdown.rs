@@ -4,7 +4,7 @@ use wafer_nvme::{LockdownCdw10, LockdownScope, Sqe};
 
 use super::{AdminCommand, Controller, Failure, Reply};
 
-/// Interface: admin submission queues. There is no out of band management.
+/// Interface: admin submission queues. There is no out-of-band management.
 const ADMIN_QUEUES: u8 = 0;
 
 pub(super) struct Lockdown(LockdownCdw10);

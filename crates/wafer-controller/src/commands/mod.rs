@@ -1,6 +1,6 @@
-//! Admin commands, one a file: what the command says, checked, and what it does.
+//! Admin commands, one per file: parsing, checks and execution.
 //!
-//! To add one, copy a file, and name it below. Its opcode, effects and capability bits are in the table of
+//! To add one, copy a file and name it below. Its opcode, effects and capability bits are in the table of
 //! `wafer_nvme`.
 
 mod abort;
@@ -26,12 +26,12 @@ use wafer_nvme::{AdminOpcode, Sqe, Status, location};
 
 use super::{Controller, Failure, Kind, Reply};
 
-/// An admin command whose fields are checked.
+/// An admin command whose fields have been checked.
 trait AdminCommand<'a>: Sized {
-    /// Checks a submission queue entry and the data that the host sent with it.
+    /// Checks a submission queue entry and the host's data.
     ///
     /// # Errors
-    /// A field that no controller could execute.
+    /// A field is invalid on any controller.
     fn parse(sqe: &'a Sqe, data: &'a [u8]) -> Result<Self, Failure>;
 
     /// Executes the command.
@@ -77,7 +77,7 @@ commands! {
     GET_LBA_STATUS => get_lba_status::GetLbaStatus,
 }
 
-/// Executes an admin command to its end. `data` is what the host sent with it.
+/// Executes an admin command to its end. `data` is the host's data.
 ///
 /// # Errors
 /// The status that it completes with.
@@ -89,13 +89,13 @@ pub fn admin(controller: &Controller, sqe: &Sqe, data: &[u8]) -> Result<Reply, F
     Ok(reply)
 }
 
-/// Executes an admin command like [`admin`], but leaves what takes long to [`Reply::rest`].
+/// Executes an admin command like [`admin`], but leaves lengthy work to [`Reply::rest`].
 ///
 /// # Errors
 /// The status that it completes with.
 pub fn begin_admin(controller: &Controller, sqe: &Sqe, data: &[u8]) -> Result<Reply, Failure> {
     let opcode = AdminOpcode(sqe.opcode);
-    // Keep Alive is due whatever the state of the controller.
+    // Keep Alive is accepted in any state of the controller.
     if opcode != AdminOpcode::KEEP_ALIVE {
         controller.check_enabled()?;
         if sqe.fuse() != 0 {

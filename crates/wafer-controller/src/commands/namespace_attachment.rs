@@ -46,7 +46,7 @@ impl<'a> AdminCommand<'a> for NamespaceAttachment<'a> {
         }
         let names = hosts.iter().cloned().collect();
         subsystem.drive.attach_namespace(nsid, names, attach)?;
-        // The host that sent the command is notified too: its kernel did not send it.
+        // The host that sent the command is notified too, because its kernel does not know of it.
         subsystem.namespace_changed(nsid, |c| hosts.contains(&c.hostnqn));
         Ok(Reply::default())
     }

@@ -47,13 +47,13 @@ impl AdminCommand<'_> for NamespaceManagement {
 }
 
 fn parse_create(sqe: &Sqe, data: &[u8]) -> Result<NamespaceManagement, Failure> {
-    // Only the NVM command set. The dword is that of Identify.
+    // Only the NVM command set. The dword has the layout of Identify.
     if IdentifyCdw11::of(sqe).csi() != 0 {
         return Err(Status::COMMAND_SET_NOT_SUPPORTED.into());
     }
     let (create, _) =
         NamespaceCreate::ref_from_prefix(data).map_err(|_| Status::INVALID_SGL_LENGTH)?;
-    // The upper bits of the format and the place of metadata mean nothing where there are 16 formats at most, without it.
+    // The upper bits of the format and the metadata location have no meaning with at most 16 formats and no metadata.
     let format = usize::from(create.flbas & 0x0f);
     let lbads = *LBA_FORMATS.get(format).ok_or(Status::INVALID_FORMAT)?;
     if create.dps != 0 {
@@ -62,7 +62,7 @@ fn parse_create(sqe: &Sqe, data: &[u8]) -> Result<NamespaceManagement, Failure> 
     if create.nsze != create.ncap {
         return Err(Status::THIN_PROVISIONING_NOT_SUPPORTED.into());
     }
-    // Identify Controller says that hosts cannot choose the ANA group.
+    // Identify Controller reports that hosts cannot choose the ANA group.
     if create.anagrpid.get() != 0 {
         return Err(Status::ANA_GROUP_INVALID.into());
     }

@@ -1,4 +1,4 @@
-//! Sanitize. A block erase is what a drive can do whose data nobody encrypts, and whose media need no overwriting.
+//! Sanitize. Only block erase: data is not encrypted, and the media need no overwriting.
 
 use wafer_nvme::{SanitizeCdw10, Sqe};
 

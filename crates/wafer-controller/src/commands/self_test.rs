@@ -1,4 +1,4 @@
-//! Device Self-test: of the drive alone, of one namespace too, or of all that the host sees.
+//! Device Self-test: of the drive alone, or also of one namespace, or of all that the host sees.
 
 use wafer_nvme::{SelfTestCdw10, SelfTestCode, Sqe, Status};
 

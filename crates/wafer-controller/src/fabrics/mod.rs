@@ -1,5 +1,5 @@
-//! Fabrics commands of a connected admin queue. Connect is the first command of a queue, those of authentication may
-//! follow, and Disconnect is the last: the transport executes them.
+//! Fabrics commands of a connected admin queue. The transport executes Connect, the authentication commands and
+//! Disconnect.
 
 mod property_get;
 mod property_set;
@@ -12,7 +12,7 @@ use super::{Controller, Failure, Kind, MQES_Z, Reply};
 /// NVMe 2.1.
 pub(crate) const VERSION: u32 = 0x0002_0100;
 
-/// Fabrics commands that are supported, those of the transport included.
+/// Supported fabrics commands, including those of the transport.
 pub(crate) const SUPPORTED: &[FabricsType] = &[
     FabricsType::PROPERTY_SET,
     FabricsType::CONNECT,
@@ -22,7 +22,7 @@ pub(crate) const SUPPORTED: &[FabricsType] = &[
     FabricsType::DISCONNECT,
 ];
 
-/// Bytes of a property, as ATTRIB says.
+/// Size of a property, from ATTRIB.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Size {
     Four,
@@ -49,7 +49,7 @@ pub fn fabrics(controller: &Controller, qid: u16, sqe: &Sqe) -> Result<Reply, Fa
         FabricsType::PROPERTY_SET if qid == 0 => {
             property_set::PropertySet::parse(command)?.execute(controller)
         }
-        // A queue is connected once.
+        // A queue is connected only once.
         FabricsType::CONNECT => Err(Status::SEQUENCE_ERROR.into()),
         _ => Err(Status::INVALID_FIELD.into()),
     }

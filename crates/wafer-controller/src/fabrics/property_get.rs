@@ -11,7 +11,7 @@ pub(super) struct PropertyGet {
 
 /// CAP.TO: 30 s to become ready, enough for any host.
 const READY_HALF_SECONDS: u8 = 60;
-/// CAP.CSS: the NVM command set, and the choice of command sets (CC.CSS 6).
+/// CAP.CSS: the NVM command set, and the selection of command sets (CC.CSS 6).
 const COMMAND_SETS: u8 = 0b0100_0001;
 const CAP: Cap = Cap::new()
     .with_mqes_z(MQES_Z)

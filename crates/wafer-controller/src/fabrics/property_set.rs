@@ -39,7 +39,7 @@ impl PropertySet {
             state.shutdown = true;
         }
         if before.en() && !cc.en() {
-            // A controller level reset: outstanding commands get no completion, features start again (Base 2.1, 3.7.2).
+            // A controller level reset discards outstanding commands and resets features (Base 2.1, 3.7.2).
             state.shutdown = false;
             controller.resets.fetch_add(1, Ordering::AcqRel);
             state.async_config = Default::default();
@@ -63,7 +63,7 @@ impl PropertySet {
             controller.subsystem.drive.reset_self_test(controller.cntlid);
             controller.subsystem.end_streams(controller);
             if controller.kind == Kind::Io {
-                // A drive that cannot be saved says so elsewhere, and keeps what it runs.
+                // A drive that cannot be saved reports that elsewhere, and keeps its running firmware.
                 let _ = controller.subsystem.drive.reset_firmware();
             }
             controller.subsystem.log_reset(controller.cntlid);

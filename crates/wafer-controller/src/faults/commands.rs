@@ -1,4 +1,4 @@
-//! Commands that fail.
+//! Injected command failures.
 
 use serde::{Deserialize, Serialize};
 use wafer_nvme::{Sqe, Status};
@@ -6,7 +6,7 @@ use wafer_nvme::{Sqe, Status};
 use super::{Faults, TooMany, add};
 use crate::{Controller, Failure, Subsystem};
 
-/// The next commands of an opcode are to fail.
+/// A number of commands of an opcode to fail.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FailingCommand {
@@ -18,7 +18,7 @@ pub struct FailingCommand {
     pub status: u16,
     /// Do Not Retry.
     pub dnr: bool,
-    /// Number of commands that are still to fail.
+    /// Number of commands still to fail.
     pub count: u32,
     /// NQN of the host whose commands fail. Default: every host.
     pub host: Option<String>,
@@ -35,7 +35,7 @@ impl FailingCommand {
 }
 
 impl Faults {
-    /// Returns how a command fails, if it is to, and counts it.
+    /// Returns the failure of a command that is to fail, and counts it.
     pub fn fail(&self, controller: &Controller, qid: u16, sqe: &Sqe) -> Option<Failure> {
         if !self.is_armed() {
             return None;
@@ -45,7 +45,7 @@ impl Faults {
             let rule = rules.find(|rule| rule.concerns(controller, qid, sqe))?;
             rule.count = rule.count.saturating_sub(1);
             let status = Status(rule.status);
-            // Unrecovered Read Error and failed checks of data: what SMART counts as an error of the medium.
+            // Unrecovered Read Error and failed checks of data, which SMART counts as media errors.
             let medium = (0x281..=0x284).contains(&status.0);
             let failure = Failure { retry: !rule.dnr, medium, ..status.into() };
             injected.failing.retain(|rule| rule.count > 0);
@@ -55,7 +55,7 @@ impl Faults {
 }
 
 impl Subsystem {
-    /// Has commands fail.
+    /// Injects failures of commands.
     ///
     /// # Errors
     /// There are too many faults.

@@ -1,4 +1,4 @@
-//! Reads that take long, as on a drive whose error recovery reads a block again and again.
+//! Slow reads, as on a drive whose error recovery rereads a block many times.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::Subsystem;
 /// Longest delay.
 pub const MAX_DELAY: Duration = Duration::from_secs(60);
 
-/// Blocks whose read takes long.
+/// Blocks whose reads are slow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReadDelay {
@@ -34,7 +34,7 @@ impl ReadDelay {
 }
 
 impl Faults {
-    /// Returns how long a Read or Verify takes, if it is to take long: that of the slowest of its blocks.
+    /// Returns the delay of a Read or Verify, if any: that of its slowest block.
     pub fn delay(&self, sqe: &Sqe) -> Option<Duration> {
         if !self.is_armed()
             || ![NvmOpcode::READ, NvmOpcode::VERIFY].contains(&NvmOpcode(sqe.opcode))
@@ -50,7 +50,7 @@ impl Faults {
 }
 
 impl Subsystem {
-    /// Has reads take long.
+    /// Injects slow reads.
     ///
     /// # Errors
     /// There are too many faults.
@@ -58,7 +58,7 @@ impl Subsystem {
         self.faults.change(|injected| add(&mut injected.delays, delay))
     }
 
-    /// Takes the delays away that concern any block of a range, and returns their number.
+    /// Removes the delays that overlap a range, and returns their number.
     pub fn clear_delays(&self, namespace: u32, lba: u64, blocks: u64) -> usize {
         self.faults.change(|injected| {
             let before = injected.delays.len();

@@ -1,11 +1,11 @@
-//! Asynchronous events without their cause.
+//! Injected asynchronous events.
 
 use serde::{Deserialize, Serialize};
 use wafer_nvme::{CriticalWarning, Sqe, Status};
 
 use crate::{Controller, Failure, Kind, Subsystem};
 
-/// What an asynchronous event reports.
+/// The subject of an asynchronous event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
@@ -35,7 +35,7 @@ pub enum EventKind {
 }
 
 impl EventKind {
-    /// Returns the critical warning that the event is about.
+    /// Returns the critical warning that the event reports.
     fn warning(self) -> CriticalWarning {
         let none = CriticalWarning::new();
         match self {
@@ -46,7 +46,7 @@ impl EventKind {
         }
     }
 
-    /// Returns whether the host of a controller gets the event. Errors and events of the I/O command set cannot be
+    /// Returns whether the host of a controller receives the event. Errors and events of the I/O command set cannot be
     /// disabled.
     fn is_enabled(self, controller: &Controller) -> bool {
         let config = controller.state().async_config;
@@ -92,7 +92,7 @@ impl Controller {
             _ => 4,
         };
         if matches!(kind, EventKind::PersistentInternalError | EventKind::TransientInternalError) {
-            // No command is to blame.
+            // No command caused it.
             let none = Sqe { cid: u16::MAX.into(), ..Sqe::default() };
             self.fail(u16::MAX, &none, &Failure::from(Status::INTERNAL_ERROR));
         }

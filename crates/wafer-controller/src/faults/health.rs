@@ -1,4 +1,4 @@
-//! Values of the SMART log.
+//! Injected values of the SMART log.
 
 use std::sync::atomic::Ordering;
 
@@ -8,7 +8,7 @@ use wafer_drive::Spare;
 use crate::features::temperature::COMPOSITE;
 use crate::{Kind, Subsystem};
 
-/// Injected values of the SMART log; none is the drive's own.
+/// Injected values of the SMART log; `None` leaves the drive's own value.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Health {
@@ -33,7 +33,7 @@ impl Health {
 }
 
 impl Subsystem {
-    /// Has SMART report other values.
+    /// Has SMART report injected values.
     pub fn set_health(&self, health: Health) {
         let temperatures = (self.faults.health().temperature(), health.temperature());
         self.with_warnings(|| {
@@ -43,7 +43,7 @@ impl Subsystem {
         self.log_temperature(temperatures);
     }
 
-    /// Makes a change from which critical warnings may follow. Hosts that enabled them get an event for each that comes up.
+    /// Makes a change that may raise critical warnings, each of which is sent to the hosts that enabled it.
     pub(crate) fn with_warnings<T>(&self, change: impl FnOnce() -> T) -> T {
         let controllers = self.controllers();
         let of_hosts = || controllers.iter().filter(|c| c.kind == Kind::Io);

@@ -1,8 +1,8 @@
-//! Faults that an operator injects, so that hosts can be tested: commands that fail, reads that take long, values of
-//! SMART, connections that end, asynchronous events.
+//! Faults that an operator injects to test hosts: failing commands, slow reads, SMART values, dropped connections,
+//! asynchronous events.
 //!
-//! They belong to the process, not to the files of the drive. Media errors are the drive's (`wafer_drive`): they are
-//! kept like the data that they destroy. `wafer_target::control` is how operators get here.
+//! They belong to the process, not to the files of the drive. Media errors are the drive's (`wafer_drive`) and are
+//! kept like the data that they destroy. Operators inject faults through `wafer_target::control`.
 
 mod commands;
 mod delays;
@@ -19,20 +19,20 @@ pub use health::Health;
 
 use super::Subsystem;
 
-/// Maximum number of injected faults of a kind.
+/// Maximum number of injected faults per kind.
 pub const MOST_FAULTS: usize = 256;
 
-/// There are [`MOST_FAULTS`] already.
+/// There are [`MOST_FAULTS`] of a kind already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there are {MOST_FAULTS} of these faults already; clear some")]
 pub struct TooMany;
 
-/// What is injected.
+/// The injected faults.
 #[derive(Default)]
 pub struct Faults {
-    /// Whether commands are to fail or take long: all that a queue looks at otherwise.
+    /// Whether commands are to fail or to be slow; without them, queues check nothing else.
     armed: AtomicBool,
-    /// Whether the injected Available Spare is zero: all that writes look at.
+    /// Whether the injected Available Spare is zero; writes check nothing else.
     worn_out: AtomicBool,
     injected: Mutex<Injected>,
 }
@@ -40,11 +40,11 @@ pub struct Faults {
 /// Faults of a subsystem, except media errors.
 #[derive(Clone, Debug, Default)]
 pub struct Injected {
-    /// Commands that are to fail, the first that matches first.
+    /// Commands to fail; the first match applies.
     pub failing: Vec<FailingCommand>,
-    /// Reads that take long.
+    /// Slow reads.
     pub delays: Vec<ReadDelay>,
-    /// Values of SMART.
+    /// SMART values.
     pub health: Health,
 }
 
@@ -57,7 +57,7 @@ impl Faults {
         self.armed.load(Ordering::Relaxed)
     }
 
-    /// Changes commands and delays.
+    /// Changes the injected commands and delays.
     fn change<T>(&self, change: impl FnOnce(&mut Injected) -> T) -> T {
         let mut injected = self.lock();
         let changed = change(&mut injected);
@@ -70,7 +70,7 @@ impl Faults {
         self.worn_out.load(Ordering::Relaxed)
     }
 
-    /// Returns the injected values of SMART.
+    /// Returns the injected SMART values.
     pub(crate) fn health(&self) -> Health {
         self.lock().health.clone()
     }
@@ -86,17 +86,17 @@ fn add<T>(faults: &mut Vec<T>, fault: T) -> Result<(), TooMany> {
 }
 
 impl Subsystem {
-    /// Returns what is injected, except media errors.
+    /// Returns the injected faults, except media errors.
     pub fn injected(&self) -> Injected {
         self.faults.lock().clone()
     }
 
-    /// Has no further command fail for an injected fault.
+    /// Removes all injected command failures.
     pub fn clear_failing(&self) {
         self.faults.change(|injected| injected.failing.clear());
     }
 
-    /// Removes everything injected, except media errors.
+    /// Removes all injected faults, except media errors.
     pub fn clear_faults(&self) {
         self.clear_failing();
         self.faults.change(|injected| injected.delays.clear());

@@ -1,4 +1,4 @@
-//! Features of a controller and of its host.
+//! Features of a controller or of its host.
 
 use wafer_nvme::zerocopy::{FromBytes as _, IntoBytes as _};
 use wafer_nvme::{
@@ -10,7 +10,7 @@ use crate::MAX_IO_QUEUES;
 
 /// Longest keep alive timeout, ms: an hour.
 const MAX_KATO: u32 = 3_600_000;
-/// As many queues of both kinds as there are, whatever a host asks for.
+/// The host always gets the maximum number of queues, whatever it requests.
 const QUEUES: NumberOfQueues =
     NumberOfQueues::new().with_nsq_z(MAX_IO_QUEUES - 1).with_ncq_z(MAX_IO_QUEUES - 1);
 
@@ -101,7 +101,7 @@ pub(super) const HOST_BEHAVIOR: Feature = Feature {
 pub(super) const HOST_IDENTIFIER: Feature = Feature {
     fid: Fid::HOST_IDENTIFIER,
     get: |c, get| {
-        // Fabrics have the 128-bit identifier only.
+        // Fabrics hosts have 128-bit identifiers only.
         if !HostIdentifierCdw11::of(get.sqe).exhid() {
             return Err(HostIdentifierCdw11::new().with_exhid(true).location().into());
         }

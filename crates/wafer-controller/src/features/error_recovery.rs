@@ -1,5 +1,5 @@
-//! Error Recovery of a namespace: whether reading a deallocated or unwritten block is an error. The limit of the time of
-//! retries is kept and has no effect: nothing here is retried. All of it lasts until a reset.
+//! Error Recovery of a namespace: whether reading a deallocated or unwritten block is an error. The retry time limit is
+//! kept without effect, because nothing is retried. Everything lasts until a reset.
 
 use std::sync::atomic::Ordering;
 
@@ -28,7 +28,7 @@ pub(super) const ERROR_RECOVERY: Feature = Feature {
 };
 
 impl Controller {
-    /// Returns the Error Recovery feature of a namespace: its own, or that of all.
+    /// Returns the Error Recovery feature of a namespace: its own, or the one set for all.
     fn error_recovery(&self, nsid: u32) -> ErrorRecovery {
         let state = self.state();
         let found = [nsid, BROADCAST].iter().find_map(|key| state.error_recovery.get(key));

@@ -1,4 +1,4 @@
-//! Flexible Data Placement: the feature, and which events are enabled. The drive keeps both: what is current is saved.
+//! Flexible Data Placement: the feature and the enabled events. The drive saves both, so every value is a saved value.
 
 use wafer_drive::ENDURANCE_GROUP;
 use wafer_interface::RuhId;
@@ -42,7 +42,7 @@ fn set_fdp(controller: &Controller, set: &Set<'_>) -> Result<Reply, Failure> {
     Ok(Reply::default())
 }
 
-/// Returns the handle behind the placement handle of the command.
+/// Returns the handle that the placement handle of the command refers to.
 fn handle(controller: &Controller, sqe: &Sqe) -> Result<(RuhId, FdpEventsCdw11), Failure> {
     controller.check_fdp()?;
     let cdw11 = FdpEventsCdw11::of(sqe);
@@ -56,7 +56,7 @@ fn get_events(controller: &Controller, get: &Get<'_>) -> Result<Reply, Failure> 
     let drive = &controller.subsystem.drive;
     let supported = drive.supported_events(handle);
     let enabled = |now| if get.is_default() { drive.default_events() } else { now };
-    // As many as the host has room for.
+    // As many as fit in the host's buffer.
     let room = get.sqe.sgl.length.get() as usize / size_of::<FdpEventDescriptor>();
     let told = supported.iter().take(room).map(|(event_type, now)| FdpEventDescriptor {
         event_type: *event_type,

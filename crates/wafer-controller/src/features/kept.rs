@@ -1,11 +1,11 @@
-//! Features that hosts may set and that have no effect: the value is kept until a reset.
+//! Features that hosts may set without effect. Their values are kept until a reset.
 
 use wafer_nvme::{Fid, PowerManagement};
 
 use super::{Controller, Failure, Feature, Get, Reply, Set};
 
 pub(super) const ARBITRATION: Feature = kept::<{ Fid::ARBITRATION.0 }, 0>();
-/// There is one power state.
+/// Only power state 0 exists.
 pub(super) const POWER_MANAGEMENT: Feature =
     Feature { set: set_power, ..kept::<{ Fid::POWER_MANAGEMENT.0 }, 0>() };
 pub(super) const WRITE_ATOMICITY: Feature = kept::<{ Fid::WRITE_ATOMICITY.0 }, 0>();

@@ -1,6 +1,6 @@
-//! Features: what Get Features and Set Features reach.
+//! The handlers of Get Features and Set Features.
 //!
-//! What a feature belongs to, and whether it can be changed and saved, is in the table of `wafer_nvme`.
+//! The scope of each feature, and whether it can be changed and saved, are in the table of `wafer_nvme`.
 
 mod controller;
 mod error_recovery;
@@ -18,14 +18,14 @@ use super::{Controller, Failure, Kind, Reply};
 /// Get Features of one feature.
 pub(super) struct Get<'a> {
     pub(super) sqe: &'a Sqe,
-    /// Whether the default is asked for rather than the current value.
+    /// Whether the host selects the default rather than the current value.
     pub(super) default: bool,
-    /// Whether the saved value is asked for, which is the default if there is none.
+    /// Whether the host selects the saved value, which is the default if there is none.
     pub(super) saved: bool,
 }
 
 impl Get<'_> {
-    /// Returns whether the default of a feature is asked for whose current value is always saved.
+    /// Returns whether the host selects the default of a feature whose current value is always saved.
     fn is_default(&self) -> bool {
         self.default && !self.saved
     }
@@ -46,7 +46,7 @@ impl Set<'_> {
     }
 }
 
-/// A feature that is supported.
+/// A supported feature.
 pub(super) struct Feature {
     pub(super) fid: Fid,
     pub(super) get: fn(&Controller, &Get<'_>) -> Result<Reply, Failure>,

@@ -1,5 +1,5 @@
-//! Features of OCP. They belong to the drive, so a reset of a controller leaves them as they are; what is saved is in
-//! effect when the drive is served again.
+//! Features of OCP. They belong to the drive, so a controller reset leaves them unchanged. Saved values take effect
+//! when the drive is served again.
 
 use wafer_nvme::zerocopy::{FromBytes as _, IntoBytes as _};
 use wafer_nvme::{
@@ -49,7 +49,7 @@ fn set(controller: &Controller, set: &Set<'_>, setting: &Setting) -> Result<Repl
 pub(super) const CLEAR_FIRMWARE_HISTORY: Feature = Feature {
     fid: Fid::OCP_CLEAR_FIRMWARE_HISTORY,
     get: |_, _| Ok(Reply::default()),
-    // The event that every change of a feature leaves does it.
+    // The event logged for every feature change clears the history.
     set: |_, set| {
         firmware_history::check_clear(set.value())?;
         Ok(Reply::default())
@@ -73,7 +73,7 @@ pub(super) const LATENCY_MONITOR: Feature = Feature {
             return Err(Status::INVALID_FIELD.into());
         }
         if set.save {
-            // The rest is reserved.
+            // The rest of the structure is reserved.
             let value = settings.as_bytes()[..SAVED].to_vec();
             c.subsystem.drive.save_feature(Fid::OCP_LATENCY_MONITOR.0, value)?;
         }
@@ -82,8 +82,8 @@ pub(super) const LATENCY_MONITOR: Feature = Feature {
     },
 };
 
-/// Error Injection: of its types, No More NAND Spares Available is an injected Available Spare of zero. The others are
-/// failures of parts that the device model does not have.
+/// Error Injection. No More NAND Spares Available injects an Available Spare of zero. The other types are failures of
+/// parts that the device model does not have.
 pub(super) const ERROR_INJECTION: Feature = Feature {
     fid: Fid::OCP_ERROR_INJECTION,
     get: |c, get| {
@@ -122,12 +122,12 @@ const ENABLE: u8 = 1;
 const INJECTIONS: usize = 4096;
 
 impl Subsystem {
-    /// Returns whether no spare is left: the end of the life of the drive.
+    /// Returns whether no spare is left, which ends the life of the drive.
     fn is_worn_out(&self) -> bool {
         self.faults.is_worn_out()
     }
 
-    /// Returns what the drive does if its life has ended.
+    /// Returns the failure mode of a drive at its end of life, or `None` before that.
     pub fn end_of_life(&self) -> Option<FailureMode> {
         self.is_worn_out().then(|| self.ocp.failure_mode())
     }

@@ -1,4 +1,4 @@
-//! Reservation Notification Mask, of a controller, and Reservation Persistence, of a namespace.
+//! Reservation Notification Mask of a controller, and Reservation Persistence of a namespace.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ pub(super) const NOTIFICATION_MASK: Feature =
 pub(super) const PERSISTENCE: Feature =
     Feature { fid: Fid::RESERVATION_PERSISTENCE, get: get_persistence, set: set_persistence };
 
-/// Returns the namespaces that a command means.
+/// Returns the namespaces that a command names.
 fn meant(controller: &Controller, sqe: &Sqe) -> Result<Vec<Arc<Namespace>>, Failure> {
     let nsids = match sqe.nsid.get() {
         BROADCAST => controller.nsids(true),

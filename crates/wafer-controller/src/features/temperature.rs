@@ -1,15 +1,15 @@
-//! Temperature Threshold: the limits of the composite temperature. Beyond one of them, SMART has a critical warning.
+//! Temperature Threshold: the limits of the composite temperature. Beyond them, SMART raises a critical warning.
 
 use wafer_nvme::{Fid, TemperatureThreshold};
 
 use super::{Controller, Failure, Feature, Get, Reply, Set};
 use crate::identify::WARNING_TEMPERATURE;
 
-/// Composite temperature, kelvin: 30 degrees Celsius, unless another is injected. There is nothing to measure.
+/// Composite temperature, kelvin: 30 degrees Celsius, unless another is injected. Nothing is measured.
 pub(crate) const COMPOSITE: u16 = 303;
-/// Temperature Select: the composite temperature, the only one.
+/// Temperature Select: the composite temperature, the only one supported.
 const SELECT_COMPOSITE: u8 = 0;
-/// Temperature Select of Set Features: every temperature there is.
+/// Temperature Select of Set Features: all temperatures.
 const SELECT_ALL: u8 = 0xf;
 
 pub(super) const TEMPERATURE_THRESHOLD: Feature =
@@ -34,7 +34,7 @@ impl Thresholds {
         temperature >= self.over || temperature <= self.under
     }
 
-    /// Returns the limit that a command means.
+    /// Returns the limit that a command selects.
     fn select(&mut self, threshold: TemperatureThreshold) -> Result<&mut u16, Failure> {
         match threshold.thsel() {
             0 => Ok(&mut self.over),
@@ -59,7 +59,7 @@ fn set(controller: &Controller, set: &Set<'_>) -> Result<Reply, Failure> {
     if ![SELECT_COMPOSITE, SELECT_ALL].contains(&wanted.tmpsel()) {
         return Err(TemperatureThreshold::new().with_tmpsel(1).location().into());
     }
-    // An event for each time that the temperature passes a limit.
+    // One event each time that the temperature passes a limit.
     let before = controller.warnings();
     *controller.state().thresholds.select(wanted)? = wanted.tmpth();
     controller.warnings_changed(before, controller.warnings());

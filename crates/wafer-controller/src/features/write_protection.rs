@@ -1,4 +1,4 @@
-//! Namespace Write Protection Config. Permanent protection is not offered: nothing could undo it.
+//! Namespace Write Protection Config. Permanent protection is not supported, because nothing could undo it.
 
 use wafer_drive::Protection;
 use wafer_nvme::{Fid, Status, WriteProtectionCdw11};

@@ -20,7 +20,7 @@ pub(super) const PAGE: Page = Page {
         for group in 1..=ANA_GROUPS {
             let members = namespaces.iter().filter(|n| n.ana_group() == group).map(|n| n.nsid);
             let mut nsids: Vec<u32> = members.collect();
-            // Hosts expect one group at least.
+            // Hosts expect at least one group.
             if nsids.is_empty() && group != wafer_drive::ANA_GROUP {
                 continue;
             }

@@ -6,7 +6,7 @@ use wafer_nvme::{Lid, NamespaceList};
 use super::Page;
 use crate::nsid::BROADCAST;
 
-/// Entries of the list.
+/// Maximum entries of the list.
 const MOST: usize = 1024;
 
 pub(super) const PAGE: Page = Page {

@@ -49,7 +49,7 @@ fn entry(controller: &Controller, port: &Port, subtype: Subtype) -> DiscoveryEnt
     }
 }
 
-/// Returns the address of a port and its service identifier, as the host of the controller reaches it.
+/// Returns the address and service identifier of a port, as seen by the controller's host.
 fn address(controller: &Controller, port: &Port) -> (String, String) {
     let advertised = &controller.subsystem.options.advertise;
     if let Some((address, service)) = advertised.get(usize::from(port.id) - 1) {
@@ -63,7 +63,7 @@ fn address(controller: &Controller, port: &Port) -> (String, String) {
     };
     match port.address {
         Some(listens) if port.id != controller.port.id => {
-            // A port that listens on all addresses is where the host found this one.
+            // A port that listens on all addresses is reachable at the one that the host used.
             let ip = listens.ip();
             let address = if ip.is_unspecified() { reached } else { ip.to_string() };
             (address, listens.port().to_string())

@@ -9,7 +9,7 @@ use crate::ERROR_ENTRIES;
 pub(super) const PAGE: Page = Page {
     lid: Lid::ERROR,
     read: |controller, request| {
-        // No number of an entry that a host has seen is used again after a restart.
+        // Saves the counters, so that no entry number that a host has seen is reused after a restart.
         controller.subsystem.drive.counters();
         controller.end_event(request, |events| &mut events.error.0);
         let state = controller.state();

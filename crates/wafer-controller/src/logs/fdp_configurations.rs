@@ -1,4 +1,4 @@
-//! FDP Configurations: the one configuration, also while FDP is disabled.
+//! FDP Configurations: the only configuration, even while FDP is disabled.
 
 use wafer_device::Isolation;
 use wafer_nvme::zerocopy::IntoBytes as _;

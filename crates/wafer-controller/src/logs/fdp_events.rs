@@ -19,7 +19,7 @@ fn read(controller: &Controller, request: &Request) -> Result<Vec<u8>, Failure> 
     let namespaces = drive.namespaces();
     let page = drive.geometry().page_bytes;
     let blocks = |event: &EventRecord| {
-        // Namespaces that share a handle have one format. Data of several handles may be of both: the shorter blocks count.
+        // Namespaces that share a handle share a format. If the handle is unknown, the shorter blocks count.
         let moved = namespaces.iter().flatten().filter(|namespace| {
             event.location.is_none_or(|(_, handle)| namespace.handles.contains(&handle))
         });
@@ -31,7 +31,7 @@ fn read(controller: &Controller, request: &Request) -> Result<Vec<u8>, Failure> 
     for event in &events {
         data.extend_from_slice(entry(event, blocks(event)).as_bytes());
     }
-    // The page has room for 63 events, whether there are so many or not.
+    // The page always has room for 63 events.
     data.resize(4096, 0);
     Ok(data)
 }

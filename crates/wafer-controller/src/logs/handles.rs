@@ -1,4 +1,4 @@
-//! The vendor specific log page: bytes of each reclaim unit handle.
+//! The vendor-specific log page: byte counters of each reclaim unit handle.
 
 use wafer_drive::DriveCounters;
 use wafer_interface::HandleCounters;

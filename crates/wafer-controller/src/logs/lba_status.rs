@@ -6,7 +6,7 @@ use wafer_nvme::{LbaStatusAction, LbaStatusElement, LbaStatusLog, Lid};
 use super::Page;
 use crate::commands::get_lba_status::descriptors;
 
-/// Maximum ranges of a namespace that are listed. With more, a host is to ask for all with Get LBA Status.
+/// Maximum ranges listed per namespace. If there are more, the host has to use Get LBA Status.
 const MOST_RANGES: usize = 1024;
 
 pub(super) const PAGE: Page = Page {

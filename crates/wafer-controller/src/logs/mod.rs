@@ -1,6 +1,6 @@
-//! Log pages, one a file.
+//! Log pages, one per file.
 //!
-//! To add one, copy a file, and name it below. Its identifier, scope and capability bits are in the table of
+//! To add one, copy a file and name it below. Its identifier, scope and capability bits are in the table of
 //! `wafer_nvme`.
 
 mod ana;
@@ -34,7 +34,7 @@ use super::async_event::{Events, Notice};
 use super::nsid::BROADCAST;
 use super::{Controller, Failure, Kind};
 
-/// What a host asks of a log page.
+/// The parameters of Get Log Page.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Request {
     pub(super) lid: Lid,
@@ -47,7 +47,7 @@ pub(super) struct Request {
     pub(super) nsid: u32,
 }
 
-/// A log page that is supported.
+/// A supported log page.
 pub(super) struct Page {
     pub(super) lid: Lid,
     /// Returns the whole page.
@@ -86,10 +86,10 @@ pub(super) const PAGES: &[Page] = &[
     handles::PAGE,
 ];
 
-/// Pages of the controller or the subsystem that may be read with the NSID of a namespace, beside those of vendors: SMART
-/// decides itself, and xNVMe reads the sanitize status so.
+/// Pages of the controller or the subsystem, apart from vendor pages, that may be read with the NSID of a namespace:
+/// SMART checks the NSID itself, and xNVMe reads the sanitize status with one.
 const TAKE_NSID: [Lid; 2] = [Lid::SMART, Lid::SANITIZE_STATUS];
-/// First page of vendors.
+/// First vendor-specific page.
 const VENDOR: Lid = Lid(0xc0);
 
 impl Page {
@@ -101,7 +101,7 @@ impl Page {
 }
 
 impl Controller {
-    /// Lets the event of a log page be sent again, unless the host that reads the page retains it.
+    /// Allows the event of a log page to be sent again, unless the request retains it.
     fn end_event(&self, request: &Request, event: impl FnOnce(&mut Events) -> &mut Notice) {
         if !request.retain {
             event(&mut self.state().events).read();

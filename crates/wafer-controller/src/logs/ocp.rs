@@ -1,4 +1,4 @@
-//! Log pages of OCP, which `wafer-ocp` makes.
+//! Log pages of OCP, built by `wafer-ocp`.
 
 use wafer_nvme::Lid;
 use wafer_nvme::zerocopy::IntoBytes as _;

@@ -1,4 +1,4 @@
-//! Persistent Event Log. A reporting context of the controller holds the log still while a host reads it in parts.
+//! Persistent Event Log. The controller's reporting context keeps the log unchanged while a host reads it in parts.
 
 use std::mem::offset_of;
 
@@ -20,7 +20,7 @@ const RELEASE: u8 = 2;
 /// Revision of the log page in Base 2.1.
 const REVISION: u8 = 3;
 const HEADER: usize = size_of::<PersistentEventLog>();
-/// Bytes of the header up to the field with their length.
+/// Bytes of the header up to and including Log Header Length, which counts the rest.
 const BEFORE_LHL: usize = 20;
 /// Reporting Context Information: a context existed before the command, established through a port of the subsystem.
 const CONTEXT_EXISTS: u32 = 1 << 18 | 1 << 16;
@@ -31,7 +31,7 @@ fn read(controller: &Controller, request: &Request) -> Result<Vec<u8>, Failure> 
     let action = request.lsp & 3;
     let exists = controller.state().persistent_log.is_some();
     match action {
-        // It returns no data; what a host reads all the same is zero.
+        // Releasing returns no data; hosts that read anyway get zeroes.
         RELEASE => {
             controller.state().persistent_log = None;
             return Ok(vec![0; HEADER]);
@@ -51,14 +51,14 @@ fn read(controller: &Controller, request: &Request) -> Result<Vec<u8>, Failure> 
     }
     if exists {
         let at = offset_of!(PersistentEventLog, rci);
-        // The port of the controller, whose context it is, in the lowest bits.
+        // The lowest bits are the port through which the controller established the context.
         let information = CONTEXT_EXISTS | u32::from(controller.port.id);
         page[at..at + 4].copy_from_slice(&information.to_le_bytes());
     }
     Ok(page)
 }
 
-/// Returns the whole page now.
+/// Returns the whole current page.
 fn page(controller: &Controller) -> Vec<u8> {
     let subsystem = &controller.subsystem;
     let life = subsystem.drive.counters().life;

@@ -1,4 +1,4 @@
-//! Reservation Notification: the oldest notification, which is gone once it was read.
+//! Reservation Notification: the oldest notification, which reading removes.
 
 use wafer_nvme::zerocopy::IntoBytes as _;
 use wafer_nvme::{Lid, ReservationNotification};

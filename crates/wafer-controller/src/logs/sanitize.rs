@@ -6,7 +6,7 @@ use wafer_nvme::{Lid, SanitizeLog, SanitizeStatusField};
 
 use super::Page;
 
-/// Estimated time that is not reported.
+/// Estimated time: not reported.
 const NOT_REPORTED: u32 = u32::MAX;
 
 pub(super) const PAGE: Page = Page {
@@ -25,7 +25,7 @@ pub(super) const PAGE: Page = Page {
     },
 };
 
-/// Returns the Sanitize Status.
+/// Returns the Sanitize Status field.
 pub(crate) fn status_field(now: &SanitizeStatus) -> SanitizeStatusField {
     let status = match now.state {
         SanitizeState::Never => 0,

@@ -15,7 +15,7 @@ pub(crate) const SPARE_THRESHOLD: u8 = 10;
 pub(super) const PAGE: Page = Page {
     lid: Lid::SMART,
     read: |controller, request| {
-        // As in Base 1.3, nothing in the log is specific to a namespace: that of one is the controller's.
+        // As in Base 1.3, nothing in the log is specific to a namespace: its log is the controller's.
         let whole = [0, BROADCAST].contains(&request.nsid);
         if !whole && controller.active(request.nsid)?.is_none() {
             return Err(location!(nsid).into());
@@ -57,13 +57,13 @@ impl Subsystem {
     }
 }
 
-/// Returns the Percentage Used of a drive: 255 is the most that a host can be told.
+/// Returns the Percentage Used of a drive, at most 255.
 pub(super) fn percentage_used(health: &Health, wear: &Wear) -> u8 {
     let used = u8::try_from(wear.used_percent).unwrap_or(u8::MAX);
     health.percentage_used.unwrap_or(used)
 }
 
-/// Returns the critical warnings of the endurance group: spare, reliability and read-only, where SMART has them.
+/// Returns the critical warnings of the endurance group (spare, reliability, read-only) in the bits of SMART.
 pub(super) fn endurance_warning(warnings: CriticalWarning) -> u8 {
     let of_group =
         CriticalWarning::new().with_spare(true).with_unreliable(true).with_read_only(true);

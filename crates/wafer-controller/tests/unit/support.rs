@@ -1,4 +1,4 @@
-//! The support matrix has a row for each handler.
+//! Every handler has a row in the support matrix.
 
 use crate::support;
 
