@@ -1,4 +1,4 @@
-//! Commands that moved their data already, and that the device has yet to count.
+//! Commands whose data has moved, and that the device has yet to count.
 
 use std::sync::Arc;
 
@@ -6,16 +6,16 @@ use wafer_interface::Command;
 
 use super::{Namespace, Transferred};
 
-/// Commands of a host, each with the namespace that it was executed on.
+/// Commands of one host, each with the namespace that it was executed on.
 ///
-/// A namespace that is deleted or formatted in the meantime takes its commands with it: the device never counts
-/// them for the namespace that has the same NSID next.
+/// If a namespace is deleted or formatted before the batch is applied, its commands are dropped: the device never
+/// counts them for the next namespace with the same NSID.
 #[derive(Default)]
 pub struct Batch {
     commands: Vec<Command>,
-    /// Runs of commands on one namespace: the namespace, and where its run ends.
+    /// Runs of commands on one namespace: the namespace and the end of its run.
     runs: Vec<(Arc<Namespace>, usize)>,
-    /// Commands that moved data, which SMART counts.
+    /// Data transfer commands, which SMART counts.
     pub transferred: Transferred,
 }
 
@@ -35,15 +35,15 @@ impl Batch {
         self.commands.is_empty() && self.transferred == Transferred::default()
     }
 
-    /// Removes everything, and with it the references to namespaces.
+    /// Removes everything, including the references to namespaces.
     pub(crate) fn clear(&mut self) {
         self.commands.clear();
         self.runs.clear();
         self.transferred = Transferred::default();
     }
 
-    /// Returns the commands whose namespaces still live, in order, in as few pieces as possible. Stays true for
-    /// as long as the drive is locked.
+    /// Returns the commands whose namespaces are live, in order, in as few pieces as possible. The result stays valid
+    /// while the drive is locked.
     pub(crate) fn live(&self) -> Vec<&[Command]> {
         if self.runs.iter().all(|(namespace, _)| namespace.retired().is_none()) {
             return vec![&self.commands];

@@ -1,7 +1,7 @@
-//! The checkpoint of a drive: one file, replaced as a whole.
+//! The checkpoint of a drive: one file, which is always replaced as a whole.
 //!
-//! A head with magic, version and lengths, the drive as JSON, the device's state in postcard, and its map in pieces.
-//! A CRC-32C follows each part.
+//! It holds a header with magic, version and lengths, the drive as JSON, the device's state in postcard, and the
+//! device's map in pieces. A CRC-32C follows each part.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
@@ -23,10 +23,10 @@ use wafer_storage::Storage;
 
 const MAGIC: [u8; 8] = *b"WAFERSTA";
 const VERSION: u32 = 11;
-/// Bytes of the map that one check covers.
+/// Bytes of the map covered by one checksum.
 const PIECE: usize = 1 << 20;
 
-/// What a drive was created with, in addition to its device.
+/// Settings that a drive was created with, in addition to its device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Initial {
     lba_bytes: u32,
@@ -39,19 +39,19 @@ impl Initial {
     }
 }
 
-/// A checkpoint without the state of the device and its map. `N` is a namespace, borrowed to write it.
+/// A checkpoint without the state of the device and its map. `N` is a namespace, borrowed for writing.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Saved<N> {
     /// UUID of the drive.
     pub(super) drive: [u8; 16],
     pub(super) generation: u64,
-    /// The journal that this checkpoint supersedes. One in between began only half.
+    /// The journal that this checkpoint supersedes. Later journals may have begun only in part.
     pub(super) superseded: u64,
     /// Bytes of the data file.
     pub(super) data_bytes: u64,
-    /// Whether the data file has a mark.
+    /// Whether the data file carries a mark.
     pub(super) marked: bool,
-    /// The configuration that the drive was made with.
+    /// The configuration that the drive was created with.
     pub(super) made: DeviceConfig,
     pub(super) config: DeviceConfig,
     pub(super) seed: u64,
@@ -72,17 +72,17 @@ pub(super) struct Saved<N> {
     pub(super) namespaces: Vec<N>,
 }
 
-/// Returns the mark of a data file.
+/// Returns the mark of the data file.
 pub(super) fn mark(drive: [u8; 16], generation: u64) -> String {
     format!("{} {generation}", Uuid::from_bytes(drive))
 }
 
-/// Ends the mark of the data once the journal of its generation has begun.
+/// Suffix of the mark once the journal of its generation has begun.
 pub(super) const BEGUN: &str = " begun";
 
 impl Drive {
-    /// Writes a checkpoint and begins the journal of its generation. Returns the SMART values in it. Data is synced
-    /// first: a checkpoint must not refer to data that a power loss could still destroy.
+    /// Writes a checkpoint and begins the journal of its generation. Returns the SMART values in it. Syncs the data
+    /// first, because a checkpoint must not refer to data that a power loss could still destroy.
     pub(super) fn write_checkpoint(
         &self,
         inner: &Inner,
@@ -117,7 +117,7 @@ impl Drive {
         let [_, state, new, _] = persistence::files(&files.data);
         let storage = &*files.storage;
         if let Err(error) = write(storage, &new, &saved, &inner.device) {
-            // A part of it may be what fills the medium.
+            // A partial file may be what fills the medium.
             let _ = storage.remove(&new);
             return Err(error);
         }
@@ -125,7 +125,7 @@ impl Drive {
             if storage.exists(&new) {
                 let _ = storage.remove(&new);
             } else {
-                // It has its name, but perhaps not durably: either checkpoint may be found.
+                // The file is renamed, but perhaps not durably: either checkpoint may be found.
                 files.generation = generation;
             }
             return Err(error);
@@ -134,7 +134,7 @@ impl Drive {
         files.journal.begin(generation)?;
         files.begun = generation;
         if marked && let Some(data) = data {
-            // From now on an older journal cannot be the drive's.
+            // From now on, an older journal cannot belong to the drive.
             data.set_mark(format!("{mark}{BEGUN}").as_bytes())?;
         }
         Ok(saved.life)
@@ -166,7 +166,7 @@ fn write(
     storage.open(path)?.sync()
 }
 
-/// Reads a checkpoint of a drive that was made with this configuration.
+/// Reads a checkpoint of a drive that was created with this configuration.
 pub(super) fn read(
     storage: &dyn Storage,
     path: &Path,
@@ -175,7 +175,7 @@ pub(super) fn read(
     let file = storage.open(path).map_err(|e| e.to_string())?;
     let end = file.len().map_err(|e| e.to_string())?;
     let mut at = 0;
-    // The file gives the length of each part, which a check follows.
+    // The file states the length of each part; a checksum follows each.
     let mut part = |length: u64| -> Result<Vec<u8>, String> {
         let whole = length.checked_add(4).filter(|whole| *whole <= end - at);
         let mut bytes = vec![0; whole.ok_or("damaged")? as usize];
@@ -243,13 +243,13 @@ pub(super) fn read(
     Ok((saved, device))
 }
 
-/// Returns the first key that differs from the configuration that a drive was made with. Times and endurance may: they change no byte.
+/// Returns the first key that differs from the configuration at creation. Times and endurance may differ.
 fn difference(made: &DeviceConfig, given: &DeviceConfig) -> Option<String> {
     let value = |config: &DeviceConfig| serde_json::to_value(config.of_bytes()).unwrap_or_default();
     different_key(&value(made), &value(given))
 }
 
-/// Returns the first dotted key whose values differ; none where one of them has no keys.
+/// Returns the first dotted key whose values differ, or `None` if either value is not an object.
 fn different_key(made: &Value, given: &Value) -> Option<String> {
     let (made, given) = (made.as_object()?, given.as_object()?);
     let key = made.keys().chain(given.keys()).find(|key| made.get(*key) != given.get(*key))?;

@@ -1,10 +1,10 @@
-//! The time a drive sees.
+//! The time that a drive sees.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// A source of time.
 pub trait Clock: Send + Sync {
-    /// Returns the time since a fixed moment; it never goes back.
+    /// Returns the time since a fixed moment; it never decreases.
     fn monotonic(&self) -> Duration;
 
     /// Returns the time since 1970.

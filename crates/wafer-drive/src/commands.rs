@@ -1,4 +1,4 @@
-//! Commands of hosts: counting, placement, and FDP events.
+//! Host commands: counting, placement, and FDP events.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use wafer_nvme::{FdpEventType, Status};
 use super::change::Change;
 use super::{Batch, Drive, EventRecord, Inner, Namespace};
 
-/// Commands that moved data, which SMART counts.
+/// Numbers of data transfer commands, which SMART counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Transferred {
     /// Read and compare commands.
@@ -30,15 +30,15 @@ impl Transferred {
 pub struct HandleStatus {
     /// Placement identifier.
     pub placement: Placement,
-    /// The handle behind it.
+    /// The handle that it selects.
     pub handle: RuhId,
     /// RUAMW in pages.
     pub available_pages: u32,
 }
 
 impl Drive {
-    /// Applies a batch to the device, in this order, and empties it. Commands on namespaces that were deleted or
-    /// formatted in the meantime do not count.
+    /// Applies a batch to the device, in order, and empties it. Commands on namespaces that have been deleted or
+    /// formatted since do not count.
     ///
     /// # Errors
     /// `WRITE_FAULT`: the drive cannot record the batch, so commands that changed data must not succeed.
@@ -58,8 +58,8 @@ impl Drive {
         recorded
     }
 
-    /// Returns the offset of the first byte of a range that is deallocated or was never written, as far as the device has
-    /// counted. It keeps account of pages: a page of which one block was written is allocated.
+    /// Returns the offset of the first byte of a range that is deallocated or was never written, according to the
+    /// commands counted so far. The unit is a page, which is allocated as soon as one of its blocks is written.
     ///
     /// # Errors
     /// As [`Namespace::check_live`].
@@ -77,12 +77,12 @@ impl Drive {
         Ok(first.map(|first| (first * page).max(offset)))
     }
 
-    /// Returns the number of times the drive was opened after a server that had not saved it.
+    /// Returns how often the drive was opened after an unsafe shutdown.
     pub fn unsafe_shutdowns(&self) -> u64 {
         self.lock().life.unsafe_shutdowns
     }
 
-    /// Returns the Reclaim Unit Handle Status of a namespace: for each placement handle, for each group.
+    /// Returns the Reclaim Unit Handle Status of a namespace: for each placement handle, in each group.
     pub fn handle_status(&self, namespace: &Namespace) -> Vec<HandleStatus> {
         let inner = self.lock();
         inner
@@ -97,7 +97,7 @@ impl Drive {
             .collect()
     }
 
-    /// Moves the handle behind a placement identifier to another reclaim unit.
+    /// Moves the handle that a placement identifier selects to another reclaim unit.
     ///
     /// # Errors
     /// `INVALID_FIELD` for an identifier that the namespace does not define, `INVALID_NAMESPACE` if the namespace is
@@ -114,7 +114,7 @@ impl Drive {
         self.apply_locked(&mut inner, host, &[update], Transferred::default())
     }
 
-    /// Logs a placement identifier that its namespace does not define, of a command whose identifier the device does not see.
+    /// Logs a placement identifier that its namespace does not define, of a command that the device does not see.
     pub fn invalid_placement(&self, namespace: &Namespace, pid: Placement) {
         let inner = &mut *self.lock();
         let (timestamp, geometry) = (inner.timestamp(), inner.device.geometry());
@@ -141,14 +141,14 @@ impl Drive {
         self.lock().events.supported(handle)
     }
 
-    /// Returns whether all events are enabled before a host changes that.
+    /// Returns whether all events are enabled by default.
     pub fn default_events(&self) -> bool {
         self.options.events_enabled
     }
 }
 
 impl Inner {
-    /// Executes a batch of commands: everything but the journal. Replaying the journal does the same.
+    /// Executes a batch of commands, without the journal. Replaying the journal uses this too.
     pub(crate) fn execute(
         &mut self,
         namespaces: &[Option<Arc<Namespace>>],
@@ -166,7 +166,7 @@ impl Inner {
         self.log_events(timestamp);
     }
 
-    /// Executes a reclaim unit update of a host, whose event names its placement identifier.
+    /// Executes a reclaim unit update by a host, whose event contains the placement identifier.
     fn update(
         &mut self,
         namespaces: &[Option<Arc<Namespace>>],
@@ -180,7 +180,7 @@ impl Inner {
             (RgId(group), handle, pages)
         });
         self.device.apply_accepted(std::slice::from_ref(update));
-        // A handle on an empty reclaim unit keeps it.
+        // A handle with an empty reclaim unit keeps it.
         let Some((group, handle, pages)) = unwritten else { return };
         if pages > 0 && pages < self.device.geometry().pages_per_ru {
             let record = EventRecord {

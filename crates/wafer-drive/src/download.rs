@@ -1,6 +1,6 @@
 //! Firmware images that hosts download: their pieces, until Firmware Commit takes them.
 //!
-//! There is one download at a time in the subsystem: it holds at most [`MAX_IMAGE`] bytes, whatever hosts send.
+//! A subsystem has one download at a time, which holds at most [`MAX_IMAGE`] bytes.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,10 +12,10 @@ use super::FirmwareRevision;
 
 /// Longest image, bytes.
 pub const MAX_IMAGE: u64 = 1 << 20;
-/// Pieces begin and end on multiples of this many bytes: FWUG 1.
+/// Alignment of the pieces in bytes: FWUG 1.
 pub const FIRMWARE_GRANULARITY: u64 = 4 << 10;
 
-/// Who downloads: a controller, and its number of resets, since pieces do not outlive a reset.
+/// The source of a download: a controller and its number of resets, since pieces do not outlive a reset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Downloader {
     /// Controller ID.
@@ -31,12 +31,12 @@ pub struct Download(Mutex<Pieces>);
 #[derive(Default)]
 struct Pieces {
     owner: Downloader,
-    /// Data by offset. No two pieces overlap.
+    /// Data by offset, without overlaps.
     data: BTreeMap<u64, Vec<u8>>,
 }
 
 impl Download {
-    /// Locks the pieces of a controller. Those of another are gone: its host has to begin again.
+    /// Locks the pieces of a controller. Discards those of another controller, whose host has to start over.
     fn of(&self, owner: Downloader) -> MutexGuard<'_, Pieces> {
         let mut pieces = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if pieces.owner != owner {
@@ -45,7 +45,7 @@ impl Download {
         pieces
     }
 
-    /// Ends the download of a controller that is gone: its identifier may be another's next.
+    /// Ends the download of a removed controller, whose identifier may be reused.
     pub fn end(&self, cntlid: u16) {
         let mut pieces = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if pieces.owner.cntlid == cntlid {
@@ -53,10 +53,10 @@ impl Download {
         }
     }
 
-    /// Adds a piece that ends at [`MAX_IMAGE`] or before.
+    /// Adds a piece that ends at or before [`MAX_IMAGE`].
     ///
     /// # Errors
-    /// `OVERLAPPING_RANGE`: there is data of this range already. The download has to begin again.
+    /// `OVERLAPPING_RANGE`: the range overlaps an earlier piece. The download has to start over.
     pub fn add(&self, owner: Downloader, offset: u64, data: &[u8]) -> Result<(), Status> {
         let mut pieces = self.of(owner);
         let end = offset + data.len() as u64;
@@ -69,7 +69,7 @@ impl Download {
         Ok(())
     }
 
-    /// Returns whether there is an image, whole or not.
+    /// Returns whether there is an image, complete or not.
     pub fn is_begun(&self, owner: Downloader) -> bool {
         !self.of(owner).data.is_empty()
     }
@@ -77,7 +77,7 @@ impl Download {
     /// Takes the image and returns its revision.
     ///
     /// # Errors
-    /// `INVALID_FIRMWARE_IMAGE`: pieces are missing, or they are no image.
+    /// `INVALID_FIRMWARE_IMAGE`: pieces are missing, or they do not form an image.
     pub fn take(&self, owner: Downloader) -> Result<FirmwareRevision, Status> {
         let pieces = std::mem::take(&mut self.of(owner).data);
         let mut image = Vec::with_capacity(pieces.values().map(Vec::len).sum());
@@ -91,7 +91,7 @@ impl Download {
     }
 }
 
-/// Returns the revision of an image, if it is one.
+/// Returns the revision of a valid image.
 fn revision(image: &[u8]) -> Option<FirmwareRevision> {
     let (header, _) = FirmwareHeader::ref_from_prefix(image).ok()?;
     let length = usize::try_from(header.length.get()).ok()?;

@@ -1,7 +1,7 @@
-//! The end of a drive's life: media that are worn out take no more writes. Reads continue.
+//! The end of a drive's life: worn out media accept no more writes. Reads continue.
 //!
-//! Source: NVMe Base 2.1, SMART / Health Information log page, Critical Warning bit 3 and Available Spare; NVM Command Set
-//! 1.1, Attempted Write to Read Only Range. What a host wrote before the drive counted it is counted.
+//! Source: NVMe Base 2.1, SMART / Health Information log page, Critical Warning bit 3 and Available Spare; NVM Command
+//! Set 1.1, Attempted Write to Read Only Range. Writes that the drive has yet to count when its life ends still count.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -10,13 +10,13 @@ use wafer_nvme::Status;
 
 use super::{Drive, Inner};
 
-/// What stands for media that are read-only; any other value is the spare, percent.
+/// Marks media that are read-only; any other value is the spare in percent.
 const ENDED: u8 = u8::MAX;
 
-/// How far the media are from their end.
+/// The remaining spare of the media.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spare {
-    /// Reclaim units that can still be retired, percent of those of a fresh drive. 100 if none ever is.
+    /// Reclaim units that can still be retired, in percent of those of a fresh drive; 100 if units are never retired.
     pub percent: u8,
     /// Whether the media are read-only.
     pub read_only: bool,
@@ -31,7 +31,7 @@ impl Spare {
 
 type Notify = Box<dyn Fn(Spare, Spare) + Send + Sync>;
 
-/// The spare, to be read without the lock of the drive, and whom to notify of a change.
+/// The spare, readable without the lock of the drive, and the callback for changes.
 pub(crate) struct EndOfLife {
     spare: AtomicU8,
     notify: OnceLock<Notify>,
@@ -44,26 +44,26 @@ impl Default for EndOfLife {
 }
 
 impl Drive {
-    /// Returns how far the media are from their end.
+    /// Returns the remaining spare of the media.
     pub fn spare(&self) -> Spare {
         Spare::of(self.end_of_life.spare.load(Ordering::Relaxed))
     }
 
-    /// Checks that the media take writes.
+    /// Checks that the media accept writes.
     ///
     /// # Errors
-    /// `READ_ONLY_RANGE`: they are worn out. That stays so.
+    /// `READ_ONLY_RANGE`: they are worn out. This is permanent.
     pub fn check_media(&self) -> Result<(), Status> {
         if self.spare().read_only { Err(Status::READ_ONLY_RANGE) } else { Ok(()) }
     }
 
-    /// Has `notify` called with the spare before and after each change. It must not use the drive, whose lock is held. Only
-    /// the first caller is notified.
+    /// Has `notify` called with the spare before and after each change. It must not use the drive, whose lock is held.
+    /// Only the first call has an effect.
     pub fn on_spare(&self, notify: impl Fn(Spare, Spare) + Send + Sync + 'static) {
         let _ = self.end_of_life.notify.set(Box::new(notify));
     }
 
-    /// Takes note of the spare of the device.
+    /// Updates the spare from the device.
     pub(crate) fn note_spare(&self, inner: &Inner) {
         let ended = inner.device.check_writable();
         let percent = inner.device.spare_percent().unwrap_or(100);

@@ -1,4 +1,4 @@
-//! The FDP event log: two rings, host events and controller events, and which events are enabled.
+//! The FDP event log: two rings, for host events and controller events, and the enabled events.
 
 use std::collections::VecDeque;
 
@@ -7,7 +7,7 @@ use wafer_device::{Geometry, Isolation};
 use wafer_interface::{FdpEvent, NsId, Placement, RgId, RuhId};
 use wafer_nvme::FdpEventType;
 
-/// Events that each ring holds: what the log page can carry (63 entries of 64 bytes).
+/// Events per ring: as many as the log page can carry (63 entries of 64 bytes).
 const RING: usize = 63;
 
 /// The two classes of events: hosts cause host events, the drive causes controller events.
@@ -22,16 +22,16 @@ pub enum EventClass {
 /// One logged event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventRecord {
-    /// Event type as in the log page.
+    /// Event type, as in the log page.
     pub event_type: u8,
     /// Milliseconds of the Timestamp feature, and its attributes.
     pub timestamp: (u64, u8),
-    /// The placement identifier, where the event has one.
+    /// The placement identifier, if the event has one.
     #[serde(with = "pid")]
     pub placement: Option<Placement>,
-    /// The namespace, where the event has one.
+    /// The namespace, if the event has one.
     pub namespace: Option<NsId>,
-    /// Reclaim group and handle, where the event has them.
+    /// Reclaim group and handle, if the event has them.
     pub location: Option<(RgId, RuhId)>,
     /// Pages moved (media reallocated) or not written (RU not fully written).
     pub pages: u32,
@@ -56,8 +56,8 @@ mod pid {
     }
 }
 
-/// Event types in the order of their bits in a handle's mask. This drive never logs time limits and resets
-/// that modify handles, but hosts may enable them.
+/// Event types in the order of their bits in a handle's mask. This drive never logs time limits and resets that modify
+/// handles, but hosts may enable them.
 pub(super) const TYPES: [FdpEventType; 6] = [
     FdpEventType::RU_NOT_FULLY_WRITTEN,
     FdpEventType::RU_TIME_LIMIT,
@@ -67,14 +67,14 @@ pub(super) const TYPES: [FdpEventType; 6] = [
     FdpEventType::IMPLICITLY_MODIFIED_RUH,
 ];
 
-/// The log; a checkpoint keeps it.
+/// The log, which is part of a checkpoint.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct EventLog {
     host: VecDeque<EventRecord>,
     controller: VecDeque<EventRecord>,
-    /// For each handle a bit of each of [`TYPES`].
+    /// For each handle, one bit per entry of [`TYPES`].
     enabled: Vec<u8>,
-    /// Number of events logged by type, overwritten ones included.
+    /// Number of events logged by type, including overwritten ones.
     pub(crate) logged: [u64; TYPES.len()],
 }
 
@@ -89,8 +89,8 @@ impl EventLog {
         }
     }
 
-    /// Returns the masks of all handles with event types enabled or disabled for one; none if a type or the handle
-    /// is unknown.
+    /// Returns the masks of all handles after enabling or disabling event types for one, or `None` if a type or the
+    /// handle is unknown.
     pub(crate) fn masks_with(&self, handle: RuhId, types: &[u8], enable: bool) -> Option<Vec<u8>> {
         let bits: Option<Vec<usize>> = types.iter().map(|t| bit(*t)).collect();
         let mut masks = self.enabled.clone();
@@ -105,7 +105,7 @@ impl EventLog {
         Some(masks)
     }
 
-    /// Sets the masks of all handles. Returns whether there are as many.
+    /// Sets the masks of all handles. Returns whether their number is right.
     pub(crate) fn set_masks(&mut self, masks: Vec<u8>) -> bool {
         let fits = masks.len() == self.enabled.len();
         if fits {
@@ -114,12 +114,12 @@ impl EventLog {
         fits
     }
 
-    /// Returns whether the log is that of a device with this many handles.
+    /// Returns whether the log belongs to a device with this many handles.
     pub(crate) fn is_of(&self, handles: u16) -> bool {
         self.enabled.len() == usize::from(handles)
     }
 
-    /// Returns each event type, and whether it is enabled for a handle.
+    /// Returns each event type and whether it is enabled for a handle.
     pub(crate) fn supported(&self, handle: RuhId) -> Vec<(u8, bool)> {
         let mask = self.enabled.get(handle.index()).copied().unwrap_or(0);
         TYPES.iter().enumerate().map(|(at, t)| (t.0, mask & 1 << at != 0)).collect()
@@ -131,7 +131,7 @@ impl EventLog {
         TYPES.into_iter().enumerate().filter(move |(at, _)| any & 1 << at != 0).map(|(_, t)| t)
     }
 
-    /// Returns the events of a class, the oldest first.
+    /// Returns the events of a class, oldest first.
     pub(crate) fn events(&self, class: EventClass) -> impl Iterator<Item = &EventRecord> {
         match class {
             EventClass::Host => self.host.iter(),
@@ -139,7 +139,7 @@ impl EventLog {
         }
     }
 
-    /// Logs an event if it is enabled for the handle; if the handle is not known, for any. Returns whether it is.
+    /// Logs an event if it is enabled for the handle, or for any handle if that is unknown. Returns whether it is.
     pub(crate) fn log(&mut self, handle: Option<RuhId>, record: EventRecord) -> bool {
         let Some(bit) = bit(record.event_type) else { return false };
         let mut masks = self.enabled.iter().enumerate();
@@ -155,7 +155,7 @@ impl EventLog {
         true
     }
 
-    /// Logs a write that named a placement identifier which its namespace does not define. Returns whether it is enabled.
+    /// Logs a write whose placement identifier its namespace does not define. Returns whether the event is enabled.
     pub(crate) fn invalid_placement(
         &mut self,
         namespace: NsId,
@@ -164,7 +164,7 @@ impl EventLog {
         geometry: &Geometry,
     ) -> bool {
         let list = geometry.namespace_handles.get(namespace.index());
-        // Writes without a valid identifier go to placement handle 0. One of several groups changes from write to write.
+        // Writes without a valid identifier go to placement handle 0. With several groups, their group varies.
         let handle = RuhId(list.and_then(|l| l.first()).copied().unwrap_or(0));
         let record = EventRecord {
             event_type: FdpEventType::INVALID_PLACEMENT_IDENTIFIER.0,
@@ -177,8 +177,8 @@ impl EventLog {
         self.log(Some(handle), record)
     }
 
-    /// Logs an event of the device. [`Drive::update`](crate::Drive::update) logs the
-    /// updates of hosts, whose placement identifier and namespace it knows.
+    /// Logs an event of the device. [`Drive::update`](crate::Drive::update) logs updates by hosts, because it knows
+    /// their placement identifier and namespace.
     pub(crate) fn device_event(
         &mut self,
         event: &FdpEvent,
@@ -191,7 +191,7 @@ impl EventLog {
                 self.invalid_placement(namespace, placement, timestamp, geometry);
                 return;
             }
-            // The event is that of initially isolated handles (Base 2.1, 5.1.12.1.31.2.1).
+            // The event is defined for initially isolated handles (Base 2.1, 5.1.12.1.31.2.1).
             FdpEvent::MediaReallocated { handle: Some(handle), .. }
                 if geometry.isolation.get(handle.index()) == Some(&Isolation::Persistently) =>
             {

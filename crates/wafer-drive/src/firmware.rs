@@ -1,6 +1,6 @@
-//! Firmware slots: what each of them holds, what runs, and what runs after the next reset.
+//! Firmware slots: their images, the running image, and the image that runs after the next reset.
 //!
-//! Nothing of an image is executed: a drive keeps its revision, and reports that of the one that would run.
+//! Images are never executed: a drive stores their revisions, and reports the one that would be running.
 
 use serde::{Deserialize, Serialize};
 use wafer_nvme::Status;
@@ -13,7 +13,7 @@ pub type FirmwareRevision = [u8; 8];
 
 /// Number of slots.
 pub const FIRMWARE_SLOTS: u8 = 3;
-/// The slot that has the firmware of this program. It is read only.
+/// The slot with the firmware of this program, which is read-only.
 pub const BUILT_IN_SLOT: u8 = 1;
 
 /// The firmware slots of a drive.
@@ -21,11 +21,11 @@ pub const BUILT_IN_SLOT: u8 = 1;
 pub struct Firmware {
     /// Images of the slots after [`BUILT_IN_SLOT`].
     images: [Option<FirmwareRevision>; FIRMWARE_SLOTS as usize - 1],
-    /// The slot of the image that runs.
+    /// The slot of the running image.
     active: u8,
-    /// The image that runs, which its slot may have no more; none is the built-in one.
+    /// The running image, which its slot may no longer hold; `None` for the built-in one.
     running: Option<FirmwareRevision>,
-    /// The slot that is activated at the next reset.
+    /// The slot to activate at the next reset.
     next: Option<u8>,
 }
 
@@ -36,17 +36,17 @@ impl Default for Firmware {
 }
 
 impl Firmware {
-    /// Returns the slot of the image that runs.
+    /// Returns the slot of the running image.
     pub fn active(&self) -> u8 {
         self.active
     }
 
-    /// Returns the slot that is activated at the next reset.
+    /// Returns the slot to activate at the next reset.
     pub fn next(&self) -> Option<u8> {
         self.next
     }
 
-    /// Returns the revision that runs.
+    /// Returns the running revision.
     pub fn running(&self) -> FirmwareRevision {
         self.running.unwrap_or_else(built_in)
     }
@@ -56,8 +56,8 @@ impl Firmware {
         if slot == BUILT_IN_SLOT { Some(built_in()) } else { *self.images.get(image(slot)?)? }
     }
 
-    /// Returns the slot that an image goes to if the host does not choose one: the first that is empty, or else the
-    /// first that neither runs nor is about to.
+    /// Returns the slot for an image if the host does not choose one: the first empty slot, or else the first that is
+    /// neither active nor next.
     pub fn unused(&self) -> u8 {
         let slots = BUILT_IN_SLOT + 1..=FIRMWARE_SLOTS;
         let empty = slots.clone().find(|slot| self.revision(*slot).is_none());
@@ -68,7 +68,7 @@ impl Firmware {
     /// Replaces the image of a slot.
     ///
     /// # Errors
-    /// `INVALID_FIRMWARE_SLOT`: there is no such slot, or it is read only.
+    /// `INVALID_FIRMWARE_SLOT`: there is no such slot, or it is read-only.
     pub fn replace(&mut self, slot: u8, revision: FirmwareRevision) -> Result<(), Status> {
         let image = image(slot).and_then(|at| self.images.get_mut(at));
         *image.ok_or(Status::INVALID_FIRMWARE_SLOT)? = Some(revision);
@@ -88,7 +88,7 @@ impl Firmware {
         Ok(())
     }
 
-    /// Resets the controller: activates the slot that waits for that. Returns whether there is one.
+    /// Resets the controller: activates the pending slot. Returns whether there is one.
     pub fn reset(&mut self) -> bool {
         let Some(slot) = self.next.take() else { return false };
         self.active = slot;
@@ -97,7 +97,7 @@ impl Firmware {
     }
 }
 
-/// Returns the number of a slot among those that can be written.
+/// Returns the index of a writable slot.
 fn image(slot: u8) -> Option<usize> {
     slot.checked_sub(BUILT_IN_SLOT + 1).map(usize::from)
 }
@@ -119,7 +119,7 @@ impl Drive {
     /// Changes the firmware slots, durably.
     ///
     /// # Errors
-    /// That of the change, or `WRITE_FAULT` if the drive cannot be saved. Nothing has changed then.
+    /// The error of the change, or `WRITE_FAULT` if the drive cannot be saved. Nothing has changed then.
     pub fn change_firmware(
         &self,
         change: impl FnOnce(&mut Firmware) -> Result<(), Status>,
@@ -132,10 +132,10 @@ impl Drive {
         Ok(())
     }
 
-    /// Activates the firmware that waits for a reset.
+    /// Activates the firmware that is pending for a reset.
     ///
     /// # Errors
-    /// `WRITE_FAULT`: the drive cannot be saved. The firmware waits for the next reset.
+    /// `WRITE_FAULT`: the drive cannot be saved. The firmware stays pending.
     pub fn reset_firmware(&self) -> Result<(), Status> {
         if self.firmware().next().is_none() {
             return Ok(());

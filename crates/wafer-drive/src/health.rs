@@ -1,9 +1,9 @@
-//! The health of a drive: whether it can keep what it promises.
+//! The health of a drive: whether it can keep its promises.
 //!
-//! A drive with files that fail goes on in memory, but promises nothing any more: Flush, force unit access and changes
-//! of namespaces are refused before anything changes, until a checkpoint works. Once the journal cannot take records,
-//! writes are refused too, and hosts read the counters of that moment: a restart must not find less than they were
-//! told. Reads continue.
+//! A drive whose files fail continues in memory without promises: until a checkpoint succeeds, it refuses Flush, force
+//! unit access and changes of namespaces before anything changes. Once the journal cannot take records, it refuses
+//! writes too, and hosts read the counters of that moment, because a restart must never yield lower counters than they
+//! have read. Reads continue.
 
 use std::io;
 use std::sync::atomic::Ordering;
@@ -13,24 +13,24 @@ use wafer_nvme::{CriticalWarning, HardwareErrorCode, Status};
 
 use super::{Drive, Inner};
 
-/// First interval between attempts to save a drive that failed to, and the longest.
+/// First and longest interval between attempts to save a failing drive.
 const RETRY: Duration = Duration::from_secs(1);
 const MAX_RETRY: Duration = Duration::from_secs(30);
 
-/// Whether a drive can keep what it promises.
+/// Whether a drive can keep its promises.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Health {
-    /// What was promised is saved, or will be.
+    /// Everything promised is saved, or will be.
     Saved,
-    /// A file could not be written. The drive tries again until it works.
+    /// A file could not be written. The drive retries until that works.
     Failing {
         /// The error.
         why: String,
         /// When it began, since the drive was opened.
         since: Duration,
     },
-    /// The data file failed to sync. The system may have dropped what was written before, so no later sync proves
-    /// anything: only a new server may promise again.
+    /// The data file failed to sync. The system may have dropped earlier writes, so no later sync proves anything: only
+    /// a new server can make promises again.
     Lost {
         /// The error.
         why: String,
@@ -38,13 +38,13 @@ pub enum Health {
 }
 
 impl Health {
-    /// Returns whether the drive keeps what it promises.
+    /// Returns whether the drive keeps its promises.
     pub fn is_saved(&self) -> bool {
         *self == Health::Saved
     }
 }
 
-/// What a drive accepts; more than the one before excludes more.
+/// What a drive accepts, in increasing order of restriction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(crate) enum Access {
@@ -53,7 +53,7 @@ pub(crate) enum Access {
     ReadOnly,
 }
 
-/// When a drive that failed is saved again.
+/// When to retry saving a failed drive.
 #[derive(Debug, Default)]
 pub(crate) struct Retry {
     at: Duration,
@@ -66,13 +66,13 @@ impl Drive {
         self.lock().health.clone()
     }
 
-    /// Returns whether the drive keeps what it promises, without its lock.
+    /// Returns whether the drive keeps its promises, without taking its lock.
     pub fn is_saved(&self) -> bool {
         self.access.load(Ordering::Relaxed) == Access::All as u8
     }
 
-    /// Has `notify` called at each change of health, with whether the drive keeps what it promises. It must not use
-    /// the drive, whose lock is held. Only the first caller is notified.
+    /// Has `notify` called at each change of health, with whether the drive keeps its promises. It must not use the
+    /// drive, whose lock is held. Only the first call has an effect.
     pub fn on_health(&self, notify: impl Fn(bool) + Send + Sync + 'static) {
         let _ = self.notify.set(Box::new(notify));
     }
@@ -98,7 +98,7 @@ impl Drive {
         if access <= most as u8 { Ok(()) } else { Err(Status::WRITE_FAULT) }
     }
 
-    /// Takes note of an error of a file. `stuck` is whether the journal can take no more records.
+    /// Records an error of a file. `stuck` is whether the journal can take no more records.
     pub(crate) fn fail(&self, inner: &mut Inner, error: &io::Error, stuck: bool) {
         if stuck && !inner.is_stuck() {
             inner.frozen = Some(Box::new(self.counters_of(inner)));
@@ -114,7 +114,7 @@ impl Drive {
         self.set_health(inner, health);
     }
 
-    /// Changes the health: the one place that does.
+    /// Changes the health; nothing else does.
     pub(crate) fn set_health(&self, inner: &mut Inner, health: Health) {
         let before = std::mem::replace(&mut inner.health, health);
         let access = match inner.health {
@@ -127,7 +127,7 @@ impl Drive {
             return;
         }
         if !inner.health.is_saved() {
-            // What SMART reports from now on.
+            // The warning that SMART reports from now on.
             let warning = CriticalWarning::new().with_unreliable(true).with_read_only(true);
             let bits = [warning.into_bits()];
             inner.log_hardware_error(HardwareErrorCode::CRITICAL_WARNING, &bits);
@@ -155,14 +155,14 @@ impl Drive {
         }
     }
 
-    /// Saves a drive that failed to, if it is time to try again.
+    /// Saves a failing drive if a retry is due.
     pub(crate) fn retry(&self, inner: &mut Inner) {
         let now = self.uptime();
         if !matches!(inner.health, Health::Failing { .. }) || now < inner.retry.at {
             return;
         }
         let interval = (inner.retry.interval * 2).min(MAX_RETRY);
-        // A drive that fails takes long to try: the pause counts from the end.
+        // An attempt may take long, so the pause starts when it ends.
         let _ = self.checkpoint(inner);
         inner.retry = Retry { at: self.uptime() + interval, interval };
     }

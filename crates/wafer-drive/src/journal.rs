@@ -1,11 +1,11 @@
-//! The journal: what happened to a drive since its last checkpoint, in a file whose space is reserved in advance.
+//! The journal: everything that happened to a drive since its last checkpoint, in a preallocated file.
 //!
-//! A header of 64 bytes names the drive, the generation and the capacity. From the next sector on the file belongs to
-//! the write log of the data (`backend/write_log/`). Frames follow: length, check, payload. A
-//! frame holds a batch of commands or one change of the drive, and is written with one write, so it is in the file,
-//! and survives a kill of the process, before anybody hears of it. The frames before the last [`Journal::sync`] also
-//! survive a power loss. The check covers the payload, its position and the generation: reading stops at the first
-//! torn frame, and what an earlier generation left is not mistaken for a frame.
+//! A header of 64 bytes holds the drive's UUID, the generation and the capacity. The write log of `wafer-storage`
+//! begins at the next sector. Frames follow: length, check, payload. A frame holds a batch of commands or one change of
+//! the drive. It is written with a single write before any of its completions, so it survives a kill of the process.
+//! The frames before the last [`Journal::sync`] also survive a power loss. The check covers the payload, its position
+//! and the generation: reading stops at the first torn frame, and remains of an earlier generation are never taken for
+//! frames.
 
 use std::io;
 use std::sync::Arc;
@@ -21,18 +21,18 @@ use wafer_storage::{SyncNote, WriteLog};
 const MAGIC: [u8; 8] = *b"WAFERJNL";
 const VERSION: u32 = 4;
 const HEADER: usize = 64;
-/// Where the write log begins.
+/// Start of the write log.
 const LOG: u64 = 512;
-/// Where the note of a sync stands, between the header and the log.
+/// Position of the sync note, between the header and the log.
 const NOTE: u64 = HEADER as u64;
-/// Bytes of length and check before a payload.
+/// Bytes of length and check, before a payload.
 const FRAME: usize = 8;
-/// Bytes of a batch before its commands.
+/// Bytes of a batch, before its commands.
 const BATCH: usize = 24;
 const COMMAND: usize = 16;
-/// Maximum number of commands of a frame.
+/// Maximum number of commands per frame.
 pub(super) const MAX_COMMANDS: usize = 1 << 16;
-/// Maximum number of bytes of a payload.
+/// Maximum bytes of a payload.
 const MAX_PAYLOAD: usize = BATCH + MAX_COMMANDS * COMMAND;
 /// Bytes read at a time.
 const PIECE: u64 = 4 << 20;
@@ -40,7 +40,7 @@ const PIECE: u64 = 4 << 20;
 /// How the last server of a journal ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ending {
-    /// It did not end in order.
+    /// It did not shut down cleanly.
     Killed = 0,
     /// It saved the drive.
     Clean = 1,
@@ -53,18 +53,18 @@ pub(super) enum Ending {
 pub(super) struct Header {
     /// UUID of the drive.
     pub(super) drive: [u8; 16],
-    /// The checkpoint that the frames follow; 0 before the first.
+    /// The checkpoint that the frames follow; 0 before the first checkpoint.
     pub(super) generation: u64,
     /// How the last server ended.
     pub(super) ending: Ending,
-    /// Bytes of frames that fit.
+    /// Room for frames, in bytes.
     capacity: u64,
-    /// Bytes of the write log.
+    /// Size of the write log, in bytes.
     log: u64,
 }
 
 impl Header {
-    /// Returns where the frames begin in the file.
+    /// Returns the offset of the first frame in the file.
     fn frames(&self) -> u64 {
         LOG + self.log
     }
@@ -126,7 +126,7 @@ pub(super) enum Entry {
         transferred: Transferred,
         commands: Vec<Command>,
     },
-    /// A change of the drive that is not a command of the device.
+    /// A change of the drive other than commands of the device.
     Change(Box<Change<Namespace>>),
 }
 
@@ -134,11 +134,11 @@ pub(super) enum Entry {
 pub(super) struct Journal {
     file: Arc<JournalFile>,
     header: Header,
-    /// Syncs of the file that had failed when this generation began.
+    /// Failed syncs of the file when this generation began.
     failures: u64,
     /// Bytes of frames written in this generation.
     used: u64,
-    /// The frame being assembled, kept for its memory.
+    /// The frame being assembled, kept to reuse its memory.
     buffer: Vec<u8>,
 }
 
@@ -151,7 +151,7 @@ impl Journal {
         log: u64,
     ) -> io::Result<Self> {
         let header = Header { drive, generation: 0, ending: Ending::Killed, capacity, log };
-        // The file may have held the journal of a drive that was never made.
+        // The file may hold the journal of a drive whose creation was interrupted.
         file.set_len(0)?;
         file.allocate(0, header.frames() + capacity)?;
         let mut journal = Journal { file, header, failures: 0, used: 0, buffer: Vec::new() };
@@ -159,7 +159,7 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Opens a journal. The inner error is the reason why the file is none.
+    /// Opens a journal. The inner error is the reason why the file is not a journal.
     pub(super) fn open(file: Arc<JournalFile>) -> io::Result<Result<Self, &'static str>> {
         let length = file.len()?;
         if length < HEADER as u64 {
@@ -171,12 +171,12 @@ impl Journal {
         Ok(header.map(|header| Journal { file, header, failures: 0, used: 0, buffer: Vec::new() }))
     }
 
-    /// Opens the write log, without changing it.
+    /// Opens the write log without changing it.
     pub(super) fn write_log(&self) -> io::Result<WriteLog> {
         WriteLog::open(Arc::clone(&self.file), LOG, self.header.log)
     }
 
-    /// Reads the note of a sync of the data file.
+    /// Reads the sync note of the data file.
     pub(super) fn sync_note(&self) -> io::Result<SyncNote> {
         SyncNote::open(Arc::clone(&self.file), NOTE)
     }
@@ -194,8 +194,8 @@ impl Journal {
         Ok(())
     }
 
-    /// Stores the header again. The last server may have written it without being able to sync it: then a power loss
-    /// would bring an older one back.
+    /// Stores the header again. The last server may have written it without being able to sync it, so that a power loss
+    /// would bring back an older one.
     pub(super) fn confirm(&mut self) -> io::Result<()> {
         self.write_header(self.header).map(|_| ())
     }
@@ -205,7 +205,7 @@ impl Journal {
         self.write_header(Header { ending, ..self.header }).map(|_| ())
     }
 
-    /// Stores a header durably, and returns how many syncs had failed before.
+    /// Stores a header durably and returns the number of syncs that had failed before.
     fn write_header(&mut self, header: Header) -> io::Result<u64> {
         let failures = self.file.failures();
         self.file.write_at(&header.encode(), 0)?;
@@ -223,7 +223,7 @@ impl Journal {
         self.header.capacity - self.used >= (FRAME + payload) as u64
     }
 
-    /// Writes a batch of at most [`MAX_COMMANDS`]; there must be room.
+    /// Writes a batch of at most [`MAX_COMMANDS`] commands, for which there must be room.
     pub(super) fn batch(
         &mut self,
         timestamp: (u64, u8),
@@ -256,7 +256,7 @@ impl Journal {
         Ok(payload <= MAX_PAYLOAD && self.fits(payload))
     }
 
-    /// Writes the frame that is prepared.
+    /// Writes the prepared frame.
     pub(super) fn append(&mut self) -> io::Result<()> {
         let payload = (self.buffer.len() - FRAME) as u32;
         let check = self.check(self.used, &self.buffer[FRAME..]);
@@ -272,7 +272,7 @@ impl Journal {
         self.used
     }
 
-    /// Takes the frames after this many bytes out of the file again.
+    /// Removes the frames after the first `used` bytes.
     pub(super) fn retract(&mut self, used: u64) -> io::Result<()> {
         self.used = used;
         self.file.write_at(&[0; FRAME], self.header.frames() + used)
@@ -295,24 +295,24 @@ impl Journal {
     /// Makes all frames survive a power loss.
     ///
     /// # Errors
-    /// The medium fails, or failed to sync since this generation began: another one has to begin.
+    /// The medium fails, or a sync has failed in this generation, so a new generation has to begin.
     pub(super) fn sync(&self) -> io::Result<()> {
         self.file.sync_since(self.failures)
     }
 }
 
-/// Reads the frames of a journal, a piece of the file at a time.
+/// Reads the frames of a journal, one piece of the file at a time.
 pub(super) struct Frames<'a> {
     journal: &'a Journal,
-    /// The next frame, in bytes from the first.
+    /// Offset of the next frame from the first frame.
     at: u64,
     piece: Vec<u8>,
-    /// Where the piece begins.
+    /// Offset of the piece.
     start: u64,
 }
 
 impl Frames<'_> {
-    /// Returns bytes at the position of the next frame; none beyond the capacity.
+    /// Returns bytes at the position of the next frame, or `None` beyond the capacity.
     fn bytes(&mut self, count: usize) -> io::Result<Option<&[u8]>> {
         let (end, capacity) = (self.at + count as u64, self.journal.header.capacity);
         if end > capacity {
@@ -348,8 +348,8 @@ impl Frames<'_> {
         Ok(Some(entry))
     }
 
-    /// Returns whether the frame that ended the reading is damaged: an intact one follows it. A kill leaves none; a power loss
-    /// may keep a later frame but not this one.
+    /// Returns whether the frame that ended the reading is damaged, that is, followed by an intact one. A kill never
+    /// causes that; a power loss may keep a later frame but not this one.
     pub(super) fn is_damaged(&mut self) -> io::Result<bool> {
         let length = self.bytes(FRAME)?.map_or(0, |head| number::<4>(head, 0));
         self.at += FRAME as u64 + length;
@@ -357,7 +357,7 @@ impl Frames<'_> {
     }
 }
 
-/// Decodes a payload whose check is right.
+/// Decodes a payload whose check is correct.
 fn decode(payload: &[u8]) -> io::Result<Entry> {
     let damaged = || io::Error::other("damaged");
     match payload[0] {

@@ -1,36 +1,36 @@
 //! A drive: the device model, the data of its namespaces, the event log, and captures.
 //!
 //! # What it is
-//! [`Drive`] is what a target and a mount share. It knows nothing of transports, controllers or asynchronous
+//! [`Drive`] is shared by a target and a mount. It is independent of transports, controllers and asynchronous
 //! programming: any front end can use it from any thread.
 //!
 //! # Architecture
-//! - `commands.rs`, `manage.rs`, `removal.rs`: operations of hosts; `batch.rs`: commands to count;
-//!   `namespace.rs`: one namespace; `space.rs`: where the data of namespaces lies.
-//! - `wafer-storage` keeps the data, makes short writes atomic, and has all access to files.
-//! - `events.rs`: the FDP event log. `persistent_log.rs`: the persistent event log. `recorder.rs`: captures. `snapshot.rs`: state for monitoring.
-//! - `persistence.rs`: the files of a drive and when they are written. `checkpoint.rs`, `journal.rs`, `change.rs`:
-//!   their contents. `resume.rs`: from the files to the drive.
-//! - `health.rs`: what a drive refuses while its files fail. `life.rs`: what SMART counts. `wear.rs`: wear of the media.
-//! - `protection.rs`: write protection of namespaces, and blocks marked as uncorrectable (`marks.rs`). `reservation.rs`: reservations. `sanitize.rs`: Sanitize.
-//! - `self_test.rs`: Device Self-test. `firmware.rs`: firmware slots. `download.rs`: their images on the way from a host.
+//! - `commands.rs`, `manage.rs`, `removal.rs`: host operations; `batch.rs`: commands to count; `namespace.rs`: one
+//!   namespace; `space.rs`: the location of namespace data.
+//! - `wafer-storage` stores the data, makes short writes atomic, and has all access to files.
+//! - `events.rs`: the FDP event log. `persistent_log.rs`: the persistent event log. `recorder.rs`: captures.
+//!   `snapshot.rs`: state for monitoring.
+//! - `persistence.rs`: when the files are written; `checkpoint.rs`, `journal.rs`, `change.rs`: their contents;
+//!   `resume.rs`: restoring a drive; `health.rs`: failing files. `life.rs`: SMART counts. `wear.rs`: wear.
+//! - `protection.rs`: write protection and uncorrectable blocks (`marks.rs`). `reservation.rs`: reservations.
+//!   `sanitize.rs`: Sanitize. `self_test.rs`: Device Self-test. `firmware.rs`: firmware slots. `download.rs`: images.
 //! - `streams.rs`: streams of a drive without FDP.
-//! - `clock.rs`, `random.rs`: all access to time and randomness. Tests replace them.
+//! - `clock.rs`, `random.rs`: all access to time and randomness, which tests replace.
 //!
 //! # Invariants
-//! - Commands count in the device in the order in which they are [applied](Drive::apply), under one lock, in
-//!   batches; captures and the journal have the same order. Data moves without the lock.
-//! - A namespace that is deleted or formatted keeps its storage until the last command on it has ended, and the
-//!   next namespace there reads zeroes.
-//! - A completed flush means that data and journal survive a power loss.
-//! - If the process is killed, every command applied before survives, and no counter that a host read goes back.
-//! - A change of namespaces, formats, FDP, events or attachments is in the journal before it is in memory. What is
-//!   refused changes nothing.
-//! - After a file failed, nothing that must be durable succeeds before the whole drive is saved again.
+//! - The device counts commands in the order in which they are [applied](Drive::apply), under one lock, in batches;
+//!   captures and the journal have the same order. Data moves without the lock.
+//! - A deleted or formatted namespace keeps its storage until the last command on it has ended, and the next namespace
+//!   there reads zeroes.
+//! - After a completed flush, data and journal survive a power loss.
+//! - If the process is killed, every command applied before survives, and no counter that a host has read decreases.
+//! - Changes of namespaces, formats, FDP, events and attachments enter the journal before they take effect. A refused
+//!   change changes nothing.
+//! - After a file has failed, nothing that must be durable succeeds until the whole drive is saved again.
 //!
 //! # Error model
-//! Making a drive fails with [`DriveError`]. Commands fail with the [`Status`] of their completion, or with the
-//! error of the medium. Files of an earlier drive are checked before use and never cause a panic.
+//! Creating a drive fails with [`DriveError`]. Commands fail with the [`Status`] of their completion, or with the error
+//! of the medium. The files of an existing drive are checked before use and never cause a panic.
 //!
 //! # What it does not implement
 //! Latency: a command takes as long as the machine needs. Metadata and protection information.
@@ -116,14 +116,14 @@ use checkpoint::Initial;
 use wafer_storage::{Backend, DataFile, DataSpec, LogWork};
 use wafer_storage::{Files, Storage};
 
-/// The one endurance group of a drive.
+/// The only endurance group of a drive.
 pub const ENDURANCE_GROUP: u16 = 1;
 
-/// FDP events of the device that are not logged yet.
+/// FDP events of the device that have not been logged yet.
 #[derive(Debug, Default)]
 pub(crate) struct Pending(pub(crate) Vec<FdpEvent>);
 
-/// Maximum number of pending events. A batch of commands causes fewer on a drive of realistic size.
+/// Maximum number of pending events. On a drive of realistic size, a batch of commands causes fewer.
 const MOST_PENDING: usize = 4096;
 
 impl Observer for Pending {
@@ -134,11 +134,11 @@ impl Observer for Pending {
     }
 }
 
-/// The state that the one lock protects.
+/// The state protected by the drive's lock.
 pub(crate) struct Inner {
     pub(crate) device: Device<Pending>,
     pub(crate) config: DeviceConfig,
-    /// The configuration that the drive was made with.
+    /// The configuration that the drive was created with.
     made: DeviceConfig,
     /// Random seed of the device.
     seed: u64,
@@ -157,24 +157,24 @@ pub(crate) struct Inner {
     /// Names of hosts, in order of first connection. Captures refer to hosts by position.
     pub(crate) hosts: Vec<String>,
     clock: Arc<dyn Clock>,
-    /// The Timestamp feature: its value, in milliseconds, and when it had it.
+    /// The Timestamp feature: a value in milliseconds and the time at which it was current.
     timestamp: (u64, Duration),
     /// The files of a drive with persistent data.
     persistence: Option<Persistence>,
     pub(crate) health: Health,
     retry: Retry,
-    /// What hosts are told while the journal takes no records.
+    /// The counters that hosts read while the journal takes no records.
     pub(crate) frozen: Option<Box<DriveCounters>>,
 }
 
-/// The services that a drive uses of its machine.
+/// The services of the machine that a drive uses.
 #[derive(Clone)]
 pub struct Environment {
     /// Files.
     pub storage: Arc<dyn Storage>,
     /// Time.
     pub clock: Arc<dyn Clock>,
-    /// Randomness of identifiers.
+    /// Random bytes for identifiers.
     pub random: Arc<dyn Random>,
 }
 
@@ -189,7 +189,7 @@ impl Default for Environment {
     }
 }
 
-/// A drive that front ends share.
+/// A drive, shared by front ends.
 pub struct Drive {
     uuid: [u8; 16],
     pub(crate) inner: Mutex<Inner>,
@@ -198,7 +198,7 @@ pub struct Drive {
     pub(crate) backend: Backend,
     pub(crate) space: Space,
     pub(crate) streams: Streams,
-    /// Whether a namespace is reserved, or was.
+    /// Whether any namespace is reserved, or has been.
     reserved: AtomicBool,
     sanitizing: Sanitizing,
     testing: Testing,
@@ -207,7 +207,7 @@ pub struct Drive {
     environment: Environment,
     started: Duration,
     notices: Vec<String>,
-    /// What the health allows, an [`Access`].
+    /// The [`Access`] that the health allows.
     access: AtomicU8,
     notify: OnceLock<Box<dyn Fn(bool) + Send + Sync>>,
     end_of_life: EndOfLife,
@@ -222,7 +222,7 @@ impl Drive {
         Self::with(options, Environment::default())
     }
 
-    /// Creates a drive like [`Self::new`], with another storage and clock.
+    /// Creates a drive like [`Self::new`], with other services.
     ///
     /// # Errors
     /// As [`Self::new`].
@@ -242,7 +242,7 @@ impl Drive {
         };
         let clock = &environment.clock;
         let mut drive = Drive {
-            // Known once the files are read.
+            // Known once the files have been read.
             uuid: [0; 16],
             inner: Mutex::new(Inner {
                 events: EventLog::new(device.geometry().handles, options.events_enabled),
@@ -334,12 +334,12 @@ impl Drive {
         Ok(())
     }
 
-    /// Returns the UUID of the drive. It is kept in the files; a drive without files has one until it ends.
+    /// Returns the UUID of the drive, which its files store. Without files it lasts until the drive is dropped.
     pub fn uuid(&self) -> [u8; 16] {
         self.uuid
     }
 
-    /// Returns the time since the drive was made.
+    /// Returns the time since the drive was created or opened.
     pub(crate) fn uptime(&self) -> Duration {
         self.environment.clock.monotonic().saturating_sub(self.started)
     }
@@ -349,17 +349,17 @@ impl Drive {
         self.lock().seed
     }
 
-    /// Returns notices for the user about how the drive was opened.
+    /// Returns messages for the user about how the drive was opened.
     pub fn notices(&self) -> &[String] {
         &self.notices
     }
 
-    /// Writes the commands recorded so far to the capture, frees the space of namespaces that are gone, saves the
-    /// drive if it failed before, and sanitizes and tests it if a host asked for that. Call this about once a second.
+    /// Writes the commands recorded so far to the capture, frees the space of removed namespaces, retries saving a
+    /// failing drive, and continues sanitize operations and self-tests. Call this about once a second.
     ///
     /// # Errors
-    /// The capture cannot be written; recording has stopped. Each error is returned once here, and the first again
-    /// by [`Self::close`].
+    /// The capture cannot be written, and recording has stopped. Each error is returned once here, and [`Self::close`]
+    /// returns the first again.
     pub fn maintain(&self) -> io::Result<()> {
         self.space.release(&self.backend);
         self.sanitize();
@@ -371,16 +371,16 @@ impl Drive {
         inner.flush_record()
     }
 
-    /// Has `notify` called whenever [`Self::log_work`] would keep later writes from waiting. It must not use the drive.
-    /// Only the first caller is notified.
+    /// Has `notify` called whenever [`Self::log_work`] would spare later writes from waiting. It must not use the
+    /// drive. Only the first call has an effect.
     pub fn on_log_work(&self, notify: impl Fn(LogWork) + Send + Sync + 'static) {
         if let Some(data) = self.backend.data_file() {
             data.on_work(notify);
         }
     }
 
-    /// Does work on the write log, which may take as long as the medium needs to sync it. Works of different kinds can
-    /// be done at the same time. If this fails, so does the drive.
+    /// Does work on the write log, which may take as long as the medium takes to sync. Different kinds of work can run
+    /// concurrently. If this fails, so does the drive.
     pub fn log_work(&self, work: LogWork) {
         let done = self.backend.data_file().map_or(Ok(()), |data| data.work(work));
         if let Err(error) = done {
@@ -391,11 +391,11 @@ impl Drive {
     /// Ends the capture and saves the drive. Call this once, after the last command.
     ///
     /// # Errors
-    /// Something could not be written: the drive is not saved, or the capture is not complete.
+    /// Something could not be written: the drive is not saved, or the capture is incomplete.
     pub fn close(&self) -> io::Result<()> {
         self.space.release(&self.backend);
         let mut inner = self.lock();
-        // The drive is saved even if the capture cannot be written.
+        // Save the drive even if the capture cannot be written.
         let _ = inner.flush_record();
         inner.recorder = None;
         let saved = self.checkpoint(&mut inner).and_then(|()| inner.end_persistence());
@@ -406,8 +406,8 @@ impl Drive {
         }
     }
 
-    /// Locks the device. After a panic under the lock, a bug that the device's invariants would show, other
-    /// hosts continue.
+    /// Locks the device. A panic under the lock is a bug that the device's invariants would reveal; other hosts
+    /// continue after one.
     pub(crate) fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -417,7 +417,7 @@ impl Drive {
         self.namespaces.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Returns the namespace of an NSID.
+    /// Returns the namespace with an NSID.
     pub fn namespace(&self, nsid: u32) -> Option<Arc<Namespace>> {
         let number = usize::try_from(nsid.checked_sub(1)?).ok()?;
         self.namespaces.read().unwrap_or_else(PoisonError::into_inner).get(number)?.clone()
@@ -428,7 +428,7 @@ impl Drive {
         let mut inner = self.lock();
         let known = inner.hosts.iter().position(|h| h == nqn);
         let at = known.unwrap_or_else(|| {
-            // Hosts beyond what a capture can number share the last number.
+            // Captures cannot number more hosts, so further ones share the last number.
             if inner.hosts.len() < usize::from(u16::MAX) {
                 inner.hosts.push(nqn.to_owned());
             }
@@ -442,14 +442,14 @@ impl Drive {
         self.backend.may_block()
     }
 
-    /// Returns the current geometry of the device: while FDP is disabled one handle, and one for each stream.
+    /// Returns the current geometry of the device. Without FDP it has one handle, plus one per stream.
     pub fn geometry(&self) -> Geometry {
         self.lock().device.geometry().clone()
     }
 
-    /// Returns the configuration that the drive was made with. Hosts can change that of [`Self::config`].
+    /// Returns the configuration that the drive was created with. Hosts can change the one of [`Self::config`].
     pub fn initial_config(&self) -> &DeviceConfig {
-        // A drive that was made with another configuration is refused.
+        // A drive that was created with another configuration cannot be opened.
         &self.options.device
     }
 
@@ -458,13 +458,13 @@ impl Drive {
         self.lock().config.clone()
     }
 
-    /// Returns the Timestamp feature: milliseconds and attributes (Base 2.1, Timestamp). A drive that
-    /// starts sets it to the time of day, as the firmware of a host does, so that events have dates without a host.
+    /// Returns the Timestamp feature: milliseconds and attributes (Base 2.1, Timestamp). It starts with the
+    /// time of day, as a host's firmware would set it, so that events have dates without a host.
     pub fn timestamp(&self) -> (u64, u8) {
         self.lock().timestamp()
     }
 
-    /// Fills `bytes` with random bytes, which nobody can guess unless the environment was replaced.
+    /// Fills `bytes` with random bytes that nobody can guess, unless the environment was replaced.
     pub fn random(&self, bytes: &mut [u8]) {
         self.environment.random.fill(bytes);
     }
@@ -474,7 +474,7 @@ impl Drive {
         self.lock().timestamp = (milliseconds, self.environment.clock.monotonic());
     }
 
-    /// Makes every command completed before survive a power loss.
+    /// Makes every completed command survive a power loss.
     ///
     /// # Errors
     /// The medium fails, or the drive cannot be saved.
@@ -489,7 +489,7 @@ impl Drive {
             }
             self.sync_journal(&mut inner)?;
         }
-        // Not under the lock: commands of others go on.
+        // Without the lock, so that the commands of others continue.
         self.backend.flush().inspect_err(|error| self.fail(&mut self.lock(), error, false))
     }
 
@@ -501,18 +501,18 @@ impl Drive {
         self.checkpoint(&mut self.lock())
     }
 
-    /// Applies commands to the device, in this order.
+    /// Applies commands to the device, in order.
     ///
     /// # Errors
-    /// `WRITE_FAULT`: the drive cannot record them, so their host must not take them for done.
+    /// `WRITE_FAULT`: the drive cannot record them, so they must not complete with success.
     pub fn apply(&self, host: u16, commands: &[Command]) -> Result<(), Status> {
         self.apply_locked(&mut self.lock(), host, commands, Transferred::by(commands))
     }
 
-    /// Applies commands after adding them to the journal.
+    /// Adds commands to the journal and applies them.
     ///
     /// # Errors
-    /// As [`Self::journal_batch`]. The device has counted them nevertheless, because their data has moved.
+    /// As [`Self::journal_batch`]. The device counts them nevertheless, because their data has moved.
     pub(crate) fn apply_locked(
         &self,
         inner: &mut Inner,
@@ -561,7 +561,7 @@ impl Inner {
         self.device.observer_mut().0.clear();
     }
 
-    /// Writes the commands recorded so far to the capture; an error ends the recording.
+    /// Writes the commands recorded so far to the capture. An error ends the recording.
     fn flush_record(&mut self) -> io::Result<()> {
         let Some(recorder) = &mut self.recorder else { return Ok(()) };
         recorder.flush().map_err(|error| {

@@ -1,4 +1,4 @@
-//! What SMART counts over the life of a drive, restarts included.
+//! The SMART counts over the life of a drive, across restarts.
 
 use serde::{Deserialize, Serialize};
 use wafer_interface::Counters;
@@ -6,15 +6,15 @@ use wafer_interface::Counters;
 use super::change::Change;
 use super::{Drive, Inner};
 
-/// Seconds after which the time in operation is journaled although nobody asked for it.
+/// Seconds after which the power-on time is journaled even if no host has read it.
 const RECORD_POWER_ON: u64 = 60;
-/// Unit in which hosts read the time in operation, seconds.
+/// Unit in which hosts read the power-on time, seconds.
 const HOUR: u64 = 3600;
 
-/// Counts over the life of a drive (Base 2.1, SMART / Health Information). None ever goes back.
+/// Counts over the life of a drive (Base 2.1, SMART / Health Information). They never decrease.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Life {
-    /// Counters of the device from before the last change of the FDP configuration.
+    /// Counters of the device before the last change of the FDP configuration.
     pub(crate) earlier: Counters,
     /// Read and compare commands.
     pub read_commands: u64,
@@ -22,23 +22,23 @@ pub struct Life {
     pub write_commands: u64,
     /// Times the drive was opened.
     pub power_cycles: u64,
-    /// Times the drive was opened after a server that had not saved it.
+    /// Times the drive was opened after an unsafe shutdown.
     pub unsafe_shutdowns: u64,
-    /// Reads that the medium failed, and times the drive was opened after its data file had failed to sync.
+    /// Reads that failed on the medium, and times the drive was opened after its data file had failed to sync.
     pub media_errors: u64,
     /// Entries of the error log.
     pub error_entries: u64,
-    /// Time in operation, seconds.
+    /// Power-on time, seconds.
     pub power_on_seconds: u64,
 }
 
 impl Life {
-    /// Returns the counts of errors.
+    /// Returns the error counts.
     fn errors(&self) -> [u64; 2] {
         [self.error_entries, self.media_errors]
     }
 
-    /// Returns the counts now, with those of a record where no command changes them.
+    /// Returns `now`, with the values of this record for counts that no command changes.
     pub(crate) fn told(self, now: Life) -> Life {
         let Life { error_entries, power_on_seconds, media_errors, .. } = self;
         Life { error_entries, power_on_seconds, media_errors, ..now }
@@ -54,13 +54,13 @@ impl Drive {
         inner.life.error_entries
     }
 
-    /// Returns the counts now, as a checkpoint keeps them.
+    /// Returns the current counts, in the form that a checkpoint stores.
     pub(crate) fn life(&self, inner: &Inner) -> Life {
         let power_on_seconds = inner.life.power_on_seconds + self.uptime().as_secs();
         Life { power_on_seconds, ..inner.life }
     }
 
-    /// Returns the counts that a host may be told: those in the journal, which are brought up to date first.
+    /// Returns the counts that hosts may read: those in the journal, which is brought up to date first.
     pub(crate) fn told_life(&self, inner: &mut Inner) -> Life {
         let now = self.life(inner);
         let Some(told) = inner.recorded_life() else { return now };

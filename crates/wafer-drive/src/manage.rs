@@ -40,8 +40,8 @@ impl Drive {
         let controller_specified = !fdp || request.handles.is_empty();
         let usage = self.usage(inner);
         if !fdp {
-            // Without FDP the list is ignored (Base 2.1, NPHNDLS: only if FDP is enabled). All streams can be opened in
-            // every namespace.
+            // Without FDP, the list is ignored (Base 2.1, NPHNDLS: only if FDP is enabled). Every namespace can use
+            // all streams.
             request.handles = (0..inner.device.geometry().handles).map(RuhId).collect();
         } else if controller_specified {
             let with = |used| (0..).map(RuhId).zip(&usage).filter(move |(_, u)| **u == used);
@@ -104,8 +104,8 @@ impl Drive {
         Ok(u32::from(id.0) + 1)
     }
 
-    /// Checks that other namespaces that use one of these handles have logical blocks of this size (NVM Command Set 1.1,
-    /// 4.1.6), but for those that a command formats.
+    /// Checks that other namespaces with one of these handles have logical blocks of this size (NVM Command Set 1.1,
+    /// 4.1.6), except those that a command formats.
     ///
     /// # Errors
     /// `INVALID_FORMAT`.
@@ -125,7 +125,7 @@ impl Drive {
         if others.any(differs) { Err(Status::INVALID_FORMAT) } else { Ok(()) }
     }
 
-    /// Adds a namespace that the device has.
+    /// Adds a namespace that the device already has.
     pub(crate) fn insert(&self, namespace: Namespace) {
         let mut namespaces = self.namespaces.write().unwrap_or_else(PoisonError::into_inner);
         let at = namespace.id().index();
@@ -157,7 +157,7 @@ impl Drive {
         Ok(())
     }
 
-    /// Gives a namespace another UUID and another NGUID: for hosts it is another namespace.
+    /// Gives a namespace another UUID and NGUID, which makes it another namespace to hosts.
     ///
     /// # Errors
     /// `WRITE_FAULT`: the drive cannot be saved.
@@ -174,7 +174,7 @@ impl Drive {
         self.lock().config.fdp
     }
 
-    /// Enables or disables FDP. The FDP statistics restart: they belong to a configuration.
+    /// Enables or disables FDP. The FDP statistics restart, because they belong to a configuration.
     ///
     /// # Errors
     /// `SEQUENCE_ERROR` while there are namespaces, `WRITE_FAULT` if the drive cannot be saved.
@@ -186,7 +186,7 @@ impl Drive {
         if self.namespaces().iter().any(Option::is_some) {
             return Err(Status::SEQUENCE_ERROR);
         }
-        // A new device would count its erases anew.
+        // A new device would restart its erase counts.
         self.check_media()?;
         let device = self.device_with_fdp(&inner, enabled).map_err(|error| {
             tracing::error!(%error, "cannot make the device with the new FDP setting");
@@ -198,7 +198,7 @@ impl Drive {
         Ok(())
     }
 
-    /// Makes the device with FDP enabled or disabled.
+    /// Creates the device with FDP enabled or disabled.
     pub(crate) fn device_with_fdp(
         &self,
         inner: &Inner,
@@ -207,7 +207,7 @@ impl Drive {
         empty_device(&DeviceConfig { fdp, ..inner.config.clone() }, inner.seed)
     }
 
-    /// Goes on with a device that has no namespaces yet.
+    /// Continues with a device that has no namespaces yet.
     pub(crate) fn replace_device(
         &self,
         inner: &mut Inner,
@@ -222,7 +222,7 @@ impl Drive {
         inner.record(0, CaptureEvent::SetFdp(fdp));
     }
 
-    /// Saves the value of a feature, by its identifier, with the files of the drive.
+    /// Saves the value of a feature, by identifier, in the files of the drive.
     ///
     /// # Errors
     /// `WRITE_FAULT` if the drive cannot be saved.

@@ -1,4 +1,4 @@
-//! Logical blocks that hosts marked as uncorrectable: reading them fails until they are written or deallocated.
+//! Logical blocks that hosts marked as uncorrectable: reads fail until the blocks are written or deallocated.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,13 +6,13 @@ use std::sync::{PoisonError, RwLock};
 
 use serde::{Deserialize, Serialize};
 
-/// Ranges of bytes of a namespace that are marked: disjoint, and no two touch.
+/// Marked byte ranges of a namespace, disjoint and not adjacent.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(from = "Vec<(u64, u64)>", into = "Vec<(u64, u64)>")]
 pub(crate) struct Marks {
-    /// Whether there are any: all that a read without marks looks at.
+    /// Whether there are any; otherwise reads check nothing else.
     any: AtomicBool,
-    /// The end of each range, by its begin.
+    /// The end of each range, by its start.
     ranges: RwLock<BTreeMap<u64, u64>>,
 }
 
@@ -63,7 +63,7 @@ impl Marks {
         before.map(|_| from).or_else(|| ranges.range(from..end).next().map(|(begin, _)| *begin))
     }
 
-    /// Returns at most `count` marked ranges within a range, ascending: begin and end.
+    /// Returns at most `count` marked ranges within a range, ascending: start and end.
     pub(crate) fn within(&self, from: u64, end: u64, count: usize) -> Vec<(u64, u64)> {
         let ranges = self.ranges.read().unwrap_or_else(PoisonError::into_inner);
         let before = ranges.range(..from).next_back().filter(|(_, last)| **last > from);
@@ -92,7 +92,7 @@ impl Marks {
         self.any.store(true, Ordering::Release);
     }
 
-    /// Takes the marks of a range away.
+    /// Removes the marks of a range.
     pub(crate) fn remove(&self, from: u64, end: u64) {
         if from >= end || !self.any() {
             return;

@@ -12,9 +12,9 @@ use super::protection::ProtectionCell;
 use super::reservation::ReservationCell;
 use wafer_storage::{NoStore, Store};
 
-/// A namespace, shared by all controllers, from its creation or its last format until it is deleted or formatted.
-/// A command in flight then finishes on data that nobody reads. A checkpoint of the drive saves everything but the
-/// data.
+/// A namespace, shared by all controllers, from its creation or last format until it is deleted or formatted.
+/// Commands in flight then finish on data that no later command reads. A checkpoint of the drive saves everything but
+/// the data.
 #[derive(Serialize, Deserialize)]
 pub struct Namespace {
     /// Its NSID, from 1.
@@ -25,7 +25,7 @@ pub struct Namespace {
     pub lba_shift: u32,
     /// The reclaim unit handles behind its placement handles.
     pub handles: Vec<RuhId>,
-    /// Whether the drive chose the handle, because the request listed none.
+    /// Whether the drive chose the handle because the request listed none.
     pub controller_specified: bool,
     /// Changed with the drive locked.
     #[serde(flatten)]
@@ -33,7 +33,7 @@ pub struct Namespace {
     /// Its data.
     #[serde(skip, default = "no_store")]
     pub store: Arc<dyn Store>,
-    /// Where its data begins in the backend's space.
+    /// Start of its data in the backend's space.
     pub(crate) base: u64,
     /// Reclaim groups of the device.
     #[serde(skip)]
@@ -46,7 +46,7 @@ pub struct Namespace {
     /// Changed with the drive locked.
     #[serde(default)]
     pub(crate) marks: Marks,
-    /// Blocks that the medium cannot return: media errors. Changed with the drive locked.
+    /// Blocks with media errors, which the medium cannot return. Changed with the drive locked.
     #[serde(default)]
     pub(crate) media_errors: Marks,
     /// Changed with the drive locked.
@@ -57,12 +57,12 @@ pub struct Namespace {
     pub(crate) retired: OnceLock<Retired>,
 }
 
-/// Why no command may find a namespace any more.
+/// Why commands no longer find a namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retired {
-    /// It is deleted.
+    /// It was deleted.
     Deleted,
-    /// It is formatted: another one with the same identity takes its place.
+    /// It was formatted; another namespace with the same identity takes its place.
     Formatted,
 }
 
@@ -70,7 +70,7 @@ fn no_store() -> Arc<dyn Store> {
     Arc::new(NoStore)
 }
 
-/// What hosts tell a namespace by, whatever its NSID.
+/// The identity of a namespace for hosts, independent of its NSID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
     /// Namespace Globally Unique Identifier.
@@ -79,18 +79,18 @@ pub struct Identity {
     pub uuid: [u8; 16],
 }
 
-/// The ANA group of a namespace that nobody has put into another one.
+/// The default ANA group of a namespace.
 pub const ANA_GROUP: u32 = 1;
 
-/// The hosts that see a namespace: all but the exceptions, or only these.
+/// The hosts that see a namespace: all but the exceptions, or only the exceptions.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Attachment {
     pub(crate) everyone: bool,
     pub(crate) exceptions: BTreeSet<String>,
-    /// No host sees it. Ends with the process.
+    /// Whether it is hidden from all hosts, until the process exits.
     #[serde(skip)]
     pub(crate) off: bool,
-    /// Ends with the process.
+    /// Its ANA group, until the process exits.
     #[serde(skip, default = "first_ana_group")]
     pub(crate) ana_group: u32,
 }
@@ -110,7 +110,7 @@ impl Attachment {
 pub struct PlacementError;
 
 impl Namespace {
-    /// Returns whether the namespace is being deleted or formatted, or was.
+    /// Returns whether the namespace is being or has been deleted or formatted.
     pub fn retired(&self) -> Option<Retired> {
         self.retired.get().copied()
     }
@@ -127,12 +127,12 @@ impl Namespace {
         }
     }
 
-    /// Retires the namespace; if it is retired already, returns why.
+    /// Retires the namespace, or returns the reason if it is retired already.
     pub(crate) fn retire(&self, why: Retired) -> Result<(), Retired> {
         self.retired.set(why).map_err(|refused| self.retired().unwrap_or(refused))
     }
 
-    /// Returns its number in the device.
+    /// Returns its index in the device.
     pub fn id(&self) -> NsId {
         NsId((self.nsid - 1) as u8)
     }
@@ -142,12 +142,12 @@ impl Namespace {
         self.bytes >> self.lba_shift
     }
 
-    /// Returns the bytes of a logical block.
+    /// Returns the size of a logical block in bytes.
     pub fn lba_bytes(&self) -> u64 {
         1 << self.lba_shift
     }
 
-    /// Returns offset and length in bytes of a range of logical blocks.
+    /// Returns the offset and length in bytes of a range of logical blocks.
     ///
     /// # Errors
     /// `LBA_OUT_OF_RANGE`.
@@ -157,17 +157,17 @@ impl Namespace {
         Ok((lba << self.lba_shift, (end - lba) << self.lba_shift))
     }
 
-    /// Converts bytes into the units of the device.
+    /// Converts bytes into device blocks.
     pub fn device_blocks(bytes: u64) -> u64 {
         bytes / LBA_BYTES
     }
 
-    /// Returns group and handle of a placement identifier.
+    /// Returns the group and handle of a placement identifier.
     ///
     /// # Errors
     /// The namespace does not define it.
     pub fn placement(&self, pid: Placement) -> Result<(u16, RuhId), PlacementError> {
-        // The group is in the high bits, as many as the number of groups needs.
+        // The group occupies as many of the high bits as the number of groups needs.
         let shift = 16 - u32::from(self.groups).next_power_of_two().trailing_zeros();
         let (group, handle) = (u32::from(pid.0) >> shift, u32::from(pid.0) & ((1 << shift) - 1));
         match self.handles.get(handle as usize) {
@@ -180,7 +180,7 @@ impl Namespace {
         self.attachment.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns what hosts tell it by.
+    /// Returns its identity for hosts.
     pub fn identity(&self) -> Identity {
         *self.identity.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -195,12 +195,12 @@ impl Namespace {
         !attachment.off && attachment.everyone != attachment.exceptions.contains(hostnqn)
     }
 
-    /// Returns whether the namespace is switched on, so that the hosts that it is attached to see it.
+    /// Returns whether the namespace is switched on, that is, visible to the hosts that it is attached to.
     pub fn is_on(&self) -> bool {
         !self.attachment().off
     }
 
-    /// Switches the namespace on or off, until the process ends. Returns whether that changes anything.
+    /// Switches the namespace on or off, until the process exits. Returns whether that changes anything.
     pub fn switch(&self, on: bool) -> bool {
         std::mem::replace(&mut self.attachment().off, !on) == on
     }
@@ -210,7 +210,7 @@ impl Namespace {
         self.attachment().ana_group
     }
 
-    /// Puts the namespace into an ANA group, until the process ends.
+    /// Moves the namespace to an ANA group, until the process exits.
     pub fn set_ana_group(&self, group: u32) {
         self.attachment().ana_group = group;
     }

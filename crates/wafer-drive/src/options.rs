@@ -1,4 +1,4 @@
-//! What a drive is made with, and why it cannot be made.
+//! The options of a drive, and the errors of creating or opening one.
 
 use std::io;
 use std::path::Path;
@@ -16,30 +16,30 @@ pub struct DriveOptions {
     pub seed: u64,
     /// Backend of the data.
     pub data: DataSpec,
-    /// Bytes of a logical block of the namespaces that exist at the start: 512 or 4096.
+    /// Logical block size of the initial namespaces, in bytes: 512 or 4096.
     pub lba_bytes: u32,
-    /// Whether FDP events are enabled from the start for all handles; the specification leaves them
-    /// disabled until a host enables them.
+    /// Whether FDP events are enabled initially for all handles; by the specification, they are disabled until a host
+    /// enables them.
     pub events_enabled: bool,
-    /// Which of these settings a drive that is opened again must have been made with; it continues with its own.
+    /// Which of these settings an existing drive must have been created with; otherwise its own apply.
     pub given: Given,
 }
 
-/// Settings of a drive that somebody asked for, and that a drive that is opened again must have been made with.
+/// The settings that were given explicitly, and that an existing drive must have been created with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Given {
     /// The random seed.
     pub seed: bool,
-    /// The logical blocks.
+    /// The logical block size.
     pub lba_bytes: bool,
-    /// Whether FDP events are enabled from the start.
+    /// Whether FDP events are enabled initially.
     pub events_enabled: bool,
 }
 
-/// Why a drive cannot be made, or cannot continue.
+/// Why a drive cannot be created or opened.
 #[derive(Debug, thiserror::Error)]
 pub enum DriveError {
-    /// The device's configuration cannot work.
+    /// The device's configuration is invalid.
     #[error(transparent)]
     Config(#[from] wafer_interface::InvalidKey),
     /// A file cannot be used.
@@ -47,18 +47,18 @@ pub enum DriveError {
     Io {
         /// The file.
         path: String,
-        /// Why.
+        /// The error.
         source: io::Error,
     },
-    /// A namespace of the configuration cannot be made.
+    /// A namespace of the configuration cannot be created.
     #[error("namespaces[{0}]: {1}")]
     Namespace(usize, String),
-    /// The files of an earlier server do not match.
+    /// The files of an existing drive do not match.
     #[error("{path}: {reason}")]
     State {
         /// The file.
         path: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }

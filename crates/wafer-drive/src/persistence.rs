@@ -4,17 +4,17 @@
 //! `FILE.journal` (`journal.rs`) holds everything that happened since. The device is deterministic, so replaying the
 //! journal on the checkpoint (`resume.rs`) restores the drive after a kill.
 //!
-//! The files name their drive by its UUID, and checkpoint and journal their generation, which each checkpoint
-//! increments. A checkpoint writes, in this order: the mark of the data file (UUID and generation, where the file
-//! system has extended attributes), the state under a new name, its final name, the header of the journal, and a mark
-//! that it has begun. A kill between any two of them leaves files that still belong together:
+//! Each file holds the drive's UUID. Checkpoint and journal also hold their generation, which each checkpoint
+//! increments. A checkpoint writes, in this order: the mark of the data file (UUID and generation, if the file system
+//! supports extended attributes), the state under a temporary name, its final name, the header of the journal, and a
+//! mark that the journal has begun. A kill between any two steps leaves files that still belong together:
 //!
-//! | file | generation, the checkpoint in the state file being *g* |
+//! | file | generation, if the checkpoint in the state file is *g* |
 //! |---|---|
-//! | mark of the data | *g*, or *g* + 1 before the next state has its name |
-//! | journal | *g*, or an earlier one that the state names as superseded |
+//! | mark of the data | *g*, or *g* + 1 before the next state has its final name |
+//! | journal | *g*, or an earlier one that the state lists as superseded |
 //!
-//! A drive being made has a journal of generation 0 and no state: it starts anew.
+//! A drive whose creation is incomplete has a journal of generation 0 and no state; opening it creates it anew.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -31,10 +31,10 @@ use wafer_storage::JournalFile;
 use wafer_storage::{Storage, StorageFile};
 use wafer_storage::{SyncNote, WriteLog};
 
-/// Limits of the size of a journal. Within them it is as large as the map, because a checkpoint writes the map.
+/// Limits of the journal size. Within them it is as large as the map, because a checkpoint writes the map.
 const JOURNAL_BYTES: std::ops::RangeInclusive<u64> = 4 << 20..=1 << 30;
-/// Limits of the size of the write log. Within them it has 1/32 of the drive: the longer it is, the more rarely the data
-/// file is synced.
+/// Limits of the write log size, which is otherwise 1/32 of the drive. The larger it is, the more rarely the data file
+/// is synced.
 const LOG_BYTES: std::ops::RangeInclusive<u64> = 1 << 20..=256 << 20;
 
 /// The files of a drive.
@@ -50,13 +50,13 @@ pub(super) struct Persistence {
     pub(super) begun: u64,
     /// Whether the journal can take no more records before the next checkpoint.
     stuck: bool,
-    /// The SMART values in the files that no command changes.
+    /// The SMART values in the files, as far as no command changes them.
     recorded: Life,
-    /// Of a drive that is being made: the files to remove if it cannot be.
+    /// For a drive that is being created: the files to remove if that fails.
     leavings: Option<Vec<PathBuf>>,
 }
 
-/// Returns the names of the files of a drive: data, state, the next state, journal.
+/// Returns the file names of a drive: data, state, next state, journal.
 pub(super) fn files(data: &Path) -> [PathBuf; 4] {
     ["", ".state", ".state.new", ".journal"].map(|extension| {
         let mut name = data.as_os_str().to_owned();
@@ -65,7 +65,7 @@ pub(super) fn files(data: &Path) -> [PathBuf; 4] {
     })
 }
 
-/// Removes what a drive that could not be made has left.
+/// Removes the files of a drive that could not be created.
 pub(super) fn discard(storage: &dyn Storage, names: &[PathBuf]) {
     for name in names {
         if storage.exists(name) {
@@ -75,10 +75,10 @@ pub(super) fn discard(storage: &dyn Storage, names: &[PathBuf]) {
 }
 
 impl Persistence {
-    /// Opens the files of a drive, or makes those of a new one. Returns the data file, which is locked, too.
+    /// Opens the files of a drive, or creates those of a new one. Also returns the data file, which is locked.
     ///
     /// # Errors
-    /// A file is missing or is not one of a drive; nothing is left behind then. A file cannot be used.
+    /// A file is missing or does not belong to a drive, in which case nothing is left behind, or it cannot be used.
     pub(super) fn open(
         environment: &Environment,
         data: &Path,
@@ -120,7 +120,7 @@ impl Persistence {
                     let reason = format!("{reason}; put the drive's journal back");
                     return Err(DriveError::State { path, reason });
                 }
-                // A server was killed while it made the drive.
+                // A server was killed while creating the drive.
                 _ => {}
             }
         }
@@ -130,7 +130,7 @@ impl Persistence {
         let made = storage
             .open(journal)
             .and_then(|file| Journal::create(JournalFile::new(file), drive, bytes, log));
-        // Not a data file that has data, whosever it is.
+        // Keep a data file with contents, whoever owns it.
         let leavings = names[usize::from(!empty)..].to_vec();
         match made {
             Ok(made) => Ok((file, Self::new(storage, data, made, Some(leavings)))),
@@ -160,10 +160,10 @@ impl Persistence {
         }
     }
 
-    /// Opens the write log and the note of a sync, without changing them.
+    /// Opens the write log and the sync note without changing them.
     ///
     /// # Errors
-    /// It cannot be read, or is damaged. Of a drive that is being made nothing is left behind then.
+    /// They cannot be read or are damaged. A drive that is being created leaves no files behind then.
     pub(super) fn write_log(&self) -> Result<(WriteLog, SyncNote), DriveError> {
         let note = self.journal.sync_note();
         note.and_then(|note| Ok((self.journal.write_log()?, note))).map_err(|error| {
@@ -172,36 +172,36 @@ impl Persistence {
         })
     }
 
-    /// Returns whether the drive is being made.
+    /// Returns whether the drive is being created.
     pub(super) fn is_new(&self) -> bool {
         self.leavings.is_some()
     }
 
-    /// Returns the files to remove if the drive cannot be made.
+    /// Returns the files to remove if the drive cannot be created.
     pub(super) fn leavings(&self) -> Vec<PathBuf> {
         self.leavings.clone().unwrap_or_default()
     }
 }
 
 impl Drive {
-    /// Keeps a new drive in its files.
+    /// Saves a new drive in its files.
     pub(super) fn keep(&self, files: Persistence) -> Result<(), DriveError> {
         let [_, state, _, journal] = self::files(&files.data);
         let mut inner = self.lock();
         if let Some(data) = self.backend.data_file() {
             data.begin().map_err(|error| DriveError::io(&journal, error))?;
-            // Nothing was written before, whatever the file of the journal held.
+            // Nothing has been written yet, whatever the journal's file held.
             data.written_again();
         }
         inner.persistence = Some(files);
         self.checkpoint(&mut inner).map_err(|error| DriveError::io(&state, error))
     }
 
-    /// Writes a checkpoint and restarts the journal. If this works the drive is healthy again.
+    /// Writes a checkpoint and restarts the journal. On success the drive is healthy again.
     pub(super) fn checkpoint(&self, inner: &mut Inner) -> io::Result<()> {
         let Some(mut files) = inner.persistence.take() else { return Ok(()) };
         let result = self.write_checkpoint(inner, &mut files);
-        // Records of a generation that the state has left behind would be ignored.
+        // Records of a generation older than the state would be ignored.
         let stuck = files.generation > files.begun;
         if let Ok(life) = &result {
             files.recorded = *life;
@@ -222,10 +222,10 @@ impl Drive {
         }
     }
 
-    /// Makes a change durable, before it happens. After a checkpoint, if the journal has no room.
+    /// Makes a change durable before it takes effect, after a checkpoint if the journal has no room.
     ///
     /// # Errors
-    /// `WRITE_FAULT`: the drive cannot be saved, and the change must not happen.
+    /// `WRITE_FAULT`: the drive cannot be saved, and the change must not take effect.
     pub(crate) fn commit(
         &self,
         inner: &mut Inner,
@@ -240,7 +240,7 @@ impl Drive {
     fn try_commit(&self, inner: &mut Inner, change: &Change<&Namespace>) -> io::Result<()> {
         inner.check_durable()?;
         if let Change::Create(_) | Change::Format { .. } = change {
-            // The size of the data file, and the holes where earlier namespaces were.
+            // Sync the size of the data file, and the holes of earlier namespaces.
             self.sync_data(inner)?;
         }
         self.make_room(inner, |journal| journal.prepare(change))?;
@@ -254,7 +254,7 @@ impl Drive {
         written
     }
 
-    /// Adds a change to the journal that has happened already. Returns whether it is there.
+    /// Adds a change that has already happened to the journal. Returns whether that worked.
     pub(crate) fn note(&self, inner: &mut Inner, change: &Change<&Namespace>) -> bool {
         self.add(inner, |journal| journal.prepare(change), Journal::append)
     }
@@ -262,8 +262,8 @@ impl Drive {
     /// Adds a batch of commands to the journal, if the drive has one.
     ///
     /// # Errors
-    /// `WRITE_FAULT`: it is not there. After a restart nobody would know of the commands, nor write their data again
-    /// if it fails to reach the medium.
+    /// `WRITE_FAULT`: it could not be added. After a restart, the commands would be unknown, and their data would not
+    /// be rewritten if it failed to reach the medium.
     pub(crate) fn journal_batch(
         &self,
         inner: &mut Inner,
@@ -279,7 +279,7 @@ impl Drive {
         if added || inner.persistence.is_none() { Ok(()) } else { Err(Status::WRITE_FAULT) }
     }
 
-    /// Adds a frame to the journal unless it is stuck; if that fails, it is. Returns whether the frame is there.
+    /// Adds a frame to the journal unless it is stuck; if that fails, it is. Returns whether the frame was added.
     fn add(
         &self,
         inner: &mut Inner,
@@ -300,7 +300,7 @@ impl Drive {
         added.is_ok()
     }
 
-    /// Checks that a frame fits the journal, after a checkpoint if need be.
+    /// Makes room for a frame in the journal, with a checkpoint if necessary.
     fn make_room(
         &self,
         inner: &mut Inner,
@@ -349,7 +349,7 @@ impl Inner {
         }
     }
 
-    /// Returns the SMART values in the files that no command changes.
+    /// Returns the SMART values in the files, as far as no command changes them.
     pub(crate) fn recorded_life(&self) -> Option<Life> {
         self.persistence.as_ref().map(|files| files.recorded)
     }
@@ -360,7 +360,7 @@ impl Inner {
         }
     }
 
-    /// Notes for the next server that the data file failed to sync. If this fails too, that server finds an unsafe
+    /// Records for the next server that the data file failed to sync. If this fails too, that server detects an unsafe
     /// shutdown.
     pub(crate) fn record_loss(&mut self) {
         if let Some(files) = &mut self.persistence {
@@ -368,7 +368,7 @@ impl Inner {
         }
     }
 
-    /// Notes for the next server that the drive is saved.
+    /// Records for the next server that the drive is saved.
     pub(crate) fn end_persistence(&mut self) -> io::Result<()> {
         self.persistence.as_mut().map_or(Ok(()), |files| files.journal.end(Ending::Clean))
     }

@@ -1,4 +1,4 @@
-//! The persistent event log: what happened to a drive over its life, restarts included. The oldest events go first.
+//! The persistent event log: events over the life of a drive, across restarts. The oldest are dropped first.
 
 use std::collections::VecDeque;
 use std::sync::OnceLock;
@@ -15,13 +15,13 @@ use wafer_nvme::{
 use super::change::Change;
 use super::{Drive, Inner};
 
-/// Maximum number of bytes of the log page, its header included: the unit of PELS in Identify Controller.
+/// Maximum bytes of the log page, including its header: the unit of PELS in Identify Controller.
 pub const MAX_PERSISTENT_LOG: usize = 64 << 10;
-/// Controller of an event that belongs to none.
+/// Controller ID of an event that belongs to no controller.
 pub const NO_CONTROLLER: u16 = 0xffff;
 /// Interval of SMART snapshots.
 const DAY: u64 = 24 * 3600;
-/// Shortest interval between events of errors of the medium.
+/// Shortest interval between media error events.
 const MEDIA_ERRORS: Duration = Duration::from_secs(60);
 
 /// A persistent event.
@@ -33,31 +33,31 @@ pub struct PersistentEvent {
     pub controller: u16,
     /// The Timestamp feature: milliseconds and attributes.
     pub timestamp: (u64, u8),
-    /// What the type of the event defines.
+    /// Data, as defined for the type of the event.
     pub data: Vec<u8>,
 }
 
 impl PersistentEvent {
-    /// Returns its bytes in the log page.
+    /// Returns its size in the log page.
     fn bytes(&self) -> usize {
         size_of::<PersistentEventHead>() + self.data.len()
     }
 }
 
-/// The log, as a checkpoint keeps it.
+/// The log, in the form that a checkpoint stores.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PersistentLog {
-    /// The oldest first.
+    /// Oldest first.
     events: VecDeque<PersistentEvent>,
-    /// Number of reporting contexts. It may go back when a server is killed.
+    /// Number of reporting contexts. It may decrease when a server is killed.
     generation: u16,
-    /// Uptime when an error of the medium was logged last.
+    /// Uptime when a media error was last logged.
     #[serde(skip)]
     media_error: Option<Duration>,
 }
 
 impl PersistentLog {
-    /// Adds an event, and drops the oldest that have no room beside it.
+    /// Adds an event, and drops the oldest events to make room for it.
     pub(crate) fn push(&mut self, event: PersistentEvent) {
         let room = MAX_PERSISTENT_LOG - size_of::<PersistentEventLog>();
         if event.bytes() > room {
@@ -71,7 +71,7 @@ impl PersistentLog {
     }
 }
 
-/// When SMART snapshots are due, and who makes them.
+/// When SMART snapshots are due, and the callback that takes them.
 #[derive(Default)]
 pub(crate) struct Daily {
     /// Days of uptime for which there is a snapshot.
@@ -94,13 +94,13 @@ impl Drive {
     ) {
         let (timestamp, data) = (inner.timestamp(), data.to_vec());
         let event = PersistentEvent { kind: kind.0, controller, timestamp, data };
-        // Before it is in the log: a checkpoint on the way must not have it too.
+        // Before it enters the log, because a checkpoint on the way must not contain it too.
         self.note(inner, &Change::Event(event.clone()));
         inner.persistent_log.push(event);
     }
 
-    /// Logs that the medium failed, unless that was logged less than a minute ago: hosts try again and again.
-    /// `completion` is the completion queue entry of the command.
+    /// Logs a media error, unless one was logged less than a minute ago, because hosts retry repeatedly. `completion`
+    /// is the completion queue entry of the command.
     pub fn log_media_error(&self, controller: u16, completion: &[u8]) {
         let mut inner = self.lock();
         let now = self.uptime();
@@ -112,19 +112,19 @@ impl Drive {
         }
     }
 
-    /// Begins a reporting context: returns its generation number, and the events, the newest first.
+    /// Begins a reporting context. Returns its generation number, and the events, newest first.
     pub fn persistent_log(&self) -> (u16, Vec<PersistentEvent>) {
         let log = &mut self.lock().persistent_log;
         log.generation = log.generation.wrapping_add(1);
         (log.generation, log.events.iter().rev().cloned().collect())
     }
 
-    /// Returns the events, the oldest first, without a reporting context.
+    /// Returns the events, oldest first, without a reporting context.
     pub fn persistent_events(&self) -> Vec<PersistentEvent> {
         self.lock().persistent_log.events.iter().cloned().collect()
     }
 
-    /// Has `notify` called after each day of uptime. Only the first caller is notified.
+    /// Has `notify` called after each day of uptime. Only the first call has an effect.
     pub fn on_day(&self, notify: impl Fn() + Send + Sync + 'static) {
         let _ = self.daily.notify.set(Box::new(notify));
     }
@@ -146,7 +146,7 @@ impl Drive {
 }
 
 impl Inner {
-    /// Logs a hardware error, for the next checkpoint: the journal may be what fails.
+    /// Logs a hardware error with the next checkpoint, because the journal may be what fails.
     pub(crate) fn log_hardware_error(&mut self, code: HardwareErrorCode, information: &[u8]) {
         self.persistent_log.push(PersistentEvent {
             kind: PersistentEventType::HARDWARE_ERROR.0,

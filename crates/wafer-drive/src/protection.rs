@@ -1,4 +1,4 @@
-//! What keeps the data of a namespace from hosts: write protection, blocks marked as uncorrectable, and media errors.
+//! What makes data of a namespace unwritable or unreadable: write protection, uncorrectable marks and media errors.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -11,8 +11,7 @@ use super::change::Change;
 use super::marks::Marks;
 use super::{Drive, Inner, Namespace};
 
-/// Maximum number of separate ranges of a namespace that are marked as uncorrectable. They are in memory and in each
-/// checkpoint.
+/// Maximum number of separate marked ranges per namespace. They are kept in memory and in each checkpoint.
 const MOST_MARKS: usize = 1 << 16;
 
 /// Namespace Write Protection State (Base 2.1, 8.1.16).
@@ -24,7 +23,7 @@ pub enum Protection {
     None = 0,
     /// Write Protect.
     Protected = 1,
-    /// Write Protect Until Power Cycle: until the drive is opened again.
+    /// Write Protect Until Power Cycle, which ends when the drive is opened again.
     UntilPowerCycle = 2,
 }
 
@@ -66,7 +65,7 @@ impl From<ProtectionCell> for Protection {
 }
 
 impl Protection {
-    /// Returns the state after the drive was opened.
+    /// Returns the state after a power cycle, that is, after opening the drive.
     pub(crate) fn after_power_cycle(self) -> Self {
         if self == Protection::UntilPowerCycle { Protection::None } else { self }
     }
@@ -89,8 +88,7 @@ impl Namespace {
         }
     }
 
-    /// Returns the offset of the first byte of a range that cannot be read: marked as uncorrectable, or with a media
-    /// error.
+    /// Returns the offset of the first unreadable byte of a range: marked as uncorrectable, or with a media error.
     pub fn uncorrectable(&self, offset: u64, length: u64) -> Option<u64> {
         let marked = self.marks.first(offset, offset + length);
         marked.into_iter().chain(self.media_error(offset, length)).min()
@@ -101,7 +99,7 @@ impl Namespace {
         self.media_errors.first(offset, offset + length)
     }
 
-    /// Returns at most `count` ranges of bytes within a range that cannot be read, ascending: begin and end.
+    /// Returns at most `count` unreadable byte ranges within a range, ascending: start and end.
     pub fn uncorrectable_ranges(&self, from: u64, end: u64, count: usize) -> Vec<(u64, u64)> {
         if !self.media_errors.any() {
             return self.marks.within(from, end, count);
@@ -111,12 +109,12 @@ impl Namespace {
         Marks::from(both).within(from, end, count)
     }
 
-    /// Returns at most `count` ranges of bytes with media errors, ascending: begin and end.
+    /// Returns at most `count` byte ranges with media errors, ascending: start and end.
     pub fn media_error_ranges(&self, count: usize) -> Vec<(u64, u64)> {
         self.media_errors.within(0, self.bytes, count)
     }
 
-    /// Adds a media error, or takes those of a range away.
+    /// Adds a media error, or removes those of a range.
     pub(crate) fn set_media_error(&self, offset: u64, length: u64, failing: bool) {
         let end = offset.saturating_add(length);
         if failing {
@@ -128,11 +126,11 @@ impl Namespace {
 }
 
 impl Drive {
-    /// Sets the write protection of a namespace, after everything written to the drive is durable.
+    /// Sets the write protection of a namespace, after making all written data durable.
     ///
     /// # Errors
-    /// `FEATURE_NOT_CHANGEABLE` if it stays until a power cycle, `INVALID_NAMESPACE` if the namespace is gone,
-    /// `WRITE_FAULT` if the drive cannot be saved.
+    /// `FEATURE_NOT_CHANGEABLE` if the protection lasts until a power cycle, `INVALID_NAMESPACE` if the namespace is
+    /// gone, `WRITE_FAULT` if the drive cannot be saved.
     pub fn protect(&self, host: u16, nsid: u32, state: Protection) -> Result<(), Status> {
         self.flush(host, None).map_err(|_| Status::WRITE_FAULT)?;
         let mut inner = self.lock();
@@ -153,7 +151,7 @@ impl Drive {
         Ok(())
     }
 
-    /// Marks bytes of a namespace as uncorrectable, durably: reading them fails until they are written or deallocated.
+    /// Marks bytes of a namespace as uncorrectable, durably: reads fail until the bytes are written or deallocated.
     ///
     /// # Errors
     /// `INVALID_NAMESPACE` or `FORMAT_IN_PROGRESS` if the namespace is gone, `INTERNAL_ERROR` if it has too many separate
@@ -176,8 +174,8 @@ impl Drive {
         Ok(())
     }
 
-    /// Has the medium of bytes of a namespace fail, or work again, durably: reading them fails until they are written or
-    /// deallocated. Write protection does not matter to a medium.
+    /// Adds or removes a media error on bytes of a namespace, durably: reads fail until the bytes are written or
+    /// deallocated. Write protection does not prevent this, because the medium fails.
     ///
     /// # Errors
     /// As [`Self::mark_uncorrectable`].
@@ -201,7 +199,7 @@ impl Drive {
 }
 
 impl Inner {
-    /// Takes the marks and media errors of blocks away that commands write or deallocate.
+    /// Removes the marks and media errors of blocks that commands write or deallocate.
     pub(crate) fn clear_marks(namespaces: &[Option<Arc<Namespace>>], commands: &[Command]) {
         if !namespaces.iter().flatten().any(|n| n.marks.any() || n.media_errors.any()) {
             return;

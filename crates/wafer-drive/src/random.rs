@@ -1,4 +1,4 @@
-//! The random numbers of identifiers. Everything else of a drive is deterministic.
+//! Randomness for identifiers. Everything else in a drive is deterministic.
 
 use rand::rngs::OsRng;
 use rand::{RngCore as _, TryRngCore as _};
@@ -9,7 +9,7 @@ pub trait Random: Send + Sync {
     fn fill(&self, bytes: &mut [u8]);
 }
 
-/// The random numbers of the system.
+/// The random number generator of the system.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemRandom;
 

@@ -1,10 +1,10 @@
 //! Deleting and formatting namespaces.
 //!
-//! Both retire the namespace at once: no command finds it any more, and commands that found it earlier finish on
-//! data that nobody else reads (see `space.rs`), and do not count. The device then deallocates its pages in slices,
-//! so that the lock of the drive is never held for long. At the end the change goes into the journal, and then the
-//! table changes: the namespace is gone, or another one with the same identity and new storage takes its place. Until
-//! then nothing of the data is touched: where the change cannot be saved, the namespace is found again.
+//! Both retire the namespace immediately: no command finds it any more. Commands that found it earlier finish on data
+//! that nobody else reads (see `space.rs`), and do not count. The device then deallocates its pages in slices, so that
+//! the lock of the drive is never held for long. At the end, the change enters the journal, and then the table changes:
+//! the namespace is gone, or another one with the same identity and new storage takes its place. Until then the data is
+//! untouched, so if the change cannot be saved, the namespace reappears.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,10 +18,10 @@ use super::namespace::Retired;
 use super::{Drive, Inner, Namespace, Transferred};
 use wafer_storage::Store;
 
-/// Device blocks that are deallocated under one lock: 64 MiB.
+/// Device blocks deallocated per lock: 64 MiB.
 const SLICE: u64 = (64 << 20) / wafer_interface::LBA_BYTES;
 
-/// A namespace that is being deleted or formatted. [`Drive::remove_slice`] does the next part.
+/// A namespace that is being deleted or formatted. [`Drive::remove_slice`] does the next slice.
 pub struct Removal {
     namespace: Arc<Namespace>,
     host: u16,
@@ -36,7 +36,7 @@ enum Then {
 }
 
 impl Removal {
-    /// Returns the bytes that are deallocated.
+    /// Returns the number of deallocated bytes.
     pub(crate) fn done_bytes(&self) -> u64 {
         self.at * wafer_interface::LBA_BYTES
     }
@@ -55,7 +55,7 @@ impl Drive {
         Ok(())
     }
 
-    /// Deallocates all of a namespace and sets the size of its logical blocks.
+    /// Deallocates all of a namespace and sets its logical block size.
     ///
     /// # Errors
     /// As [`Self::begin_format`] and [`Self::remove_slice`].
@@ -67,7 +67,7 @@ impl Drive {
         Ok(())
     }
 
-    /// Begins to delete a namespace: from now on no command finds it.
+    /// Begins to delete a namespace, which no command finds from now on.
     ///
     /// # Errors
     /// The namespace does not exist, is being formatted or is write protected, or the drive cannot be saved.
@@ -78,7 +78,7 @@ impl Drive {
         Ok(Removal { namespace, host: 0, at: 0, then: Then::Delete })
     }
 
-    /// Begins to format a namespace: from now on no command finds it until it is formatted.
+    /// Begins to format a namespace, which no command finds until that is done.
     ///
     /// # Errors
     /// The namespace does not exist, is being formatted or is write protected, there is no space for new data, or the
@@ -97,7 +97,7 @@ impl Drive {
         Ok(Removal { namespace, host, at: 0, then: Then::Format { lba_bytes, base, store } })
     }
 
-    /// Retires a namespace, with the drive locked: commands of batches that are applied later do not count.
+    /// Retires a namespace, with the drive locked: commands in batches applied later do not count.
     fn retire(&self, nsid: u32, why: Retired) -> Result<Arc<Namespace>, Status> {
         let namespace = self.namespace(nsid).ok_or(Status::INVALID_NAMESPACE)?;
         namespace.check_unprotected()?;
@@ -108,19 +108,19 @@ impl Drive {
         }
     }
 
-    /// Does the next part of a removal and returns what is left of it.
+    /// Does the next slice of a removal and returns the rest.
     ///
     /// # Errors
-    /// The drive cannot be saved: the namespace is there again, with its data.
+    /// The drive cannot be saved: the namespace reappears with its data.
     pub fn remove_slice(&self, mut removal: Removal) -> Result<Option<Removal>, Status> {
         let id = removal.namespace.id();
         let left = Namespace::device_blocks(removal.namespace.bytes) - removal.at;
         let mut inner = self.lock();
         if left > 0 {
-            // A replay of the capture on a drive that keeps its namespaces deallocates the data too.
+            // The capture records the deallocation, so that a replay with fixed namespaces does it too.
             let blocks = left.min(SLICE);
             let command = Command::deallocate(removal.at, blocks as u32).on(id);
-            // If the drive cannot record this, the removal fails in the end.
+            // If the drive cannot record this, the removal fails at the end.
             let _ = self.apply_locked(&mut inner, removal.host, &[command], Transferred::default());
             removal.at += blocks;
             return Ok(Some(removal));
@@ -164,7 +164,7 @@ impl Drive {
         Ok(None)
     }
 
-    /// Puts what follows a namespace, whose pages are deallocated, into device and table.
+    /// Replaces a namespace whose pages are deallocated in the device and the table.
     fn replace(&self, inner: &mut Inner, old: &Namespace, next: Option<Namespace>) {
         match next {
             None => {
@@ -183,7 +183,7 @@ impl Drive {
         }
     }
 
-    /// Repeats the end of a removal from the journal. The data of the old namespace is released when all is repeated.
+    /// Repeats the end of a removal from the journal. The data of the old namespace is released after the replay.
     pub(crate) fn replay_removal(
         &self,
         inner: &mut Inner,
@@ -202,7 +202,7 @@ impl Drive {
     }
 }
 
-/// Returns the namespace with other data, which commands can find.
+/// Returns the namespace with new data, visible to commands.
 fn renewed(old: &Namespace, lba_bytes: u32, base: u64, store: Arc<dyn Store>) -> Namespace {
     let attachment = old.attachment.lock().unwrap_or_else(PoisonError::into_inner).clone();
     Namespace {

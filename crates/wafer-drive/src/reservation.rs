@@ -1,9 +1,8 @@
-//! Reservations of a namespace (Base 2.1, 8.1.22): which hosts have registered, which holds a reservation, and what that
-//! keeps others from.
+//! Reservations of a namespace (Base 2.1, 8.1.22): the registered hosts, the holder, and what other hosts may not do.
 //!
-//! Hosts are known by their identifiers, so all controllers of a host share its registration. What a host asks for is
-//! done on a copy, which is saved before it counts. Without Persist Through Power Loss nothing is saved, and a drive
-//! that is opened again has neither registrations nor reservation.
+//! Hosts are identified by their host identifiers, so all controllers of a host share its registration. An action is
+//! performed on a copy, which is saved before it takes effect. Without Persist Through Power Loss, nothing is saved,
+//! and a drive that is opened again has neither registrations nor reservations.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -17,10 +16,10 @@ use super::{Drive, Namespace};
 /// Identifier of a host.
 pub type HostId = [u8; 16];
 
-/// Maximum number of hosts that are registered with a namespace.
+/// Maximum number of hosts registered with a namespace.
 const MOST_REGISTRANTS: usize = 1024;
 
-/// A host that is registered.
+/// A registered host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Registrant {
     /// The host.
@@ -29,18 +28,18 @@ pub struct Registrant {
     pub key: u64,
 }
 
-/// What a host asks for. A key that is `None` is not compared.
+/// A reservation command. A key that is `None` is not compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReservationAction {
     /// Register with a key.
     Register(u64),
     /// Remove the registration with a key.
     Unregister(Option<u64>),
-    /// Replace a key by another.
+    /// Replace a key with another.
     Replace(Option<u64>, u64),
     /// Acquire a reservation.
     Acquire(u64, ReservationType),
-    /// Remove the registrations with the second key, and take the reservation over if one of them holds it.
+    /// Remove the registrations with the second key, and take over the reservation if one of them holds it.
     Preempt(u64, u64, ReservationType),
     /// Release the reservation.
     Release(u64, ReservationType),
@@ -48,11 +47,11 @@ pub enum ReservationAction {
     Clear(u64),
 }
 
-/// What hosts are told of each other (Base 2.1, Reservation Notification log page).
+/// Notifications to hosts about actions of other hosts (Base 2.1, Reservation Notification log page).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum ReservationNotice {
-    /// The registration of the host was removed by another.
+    /// Another host removed the registration.
     RegistrationPreempted = 1,
     /// The reservation was released.
     Released = 2,
@@ -60,29 +59,29 @@ pub enum ReservationNotice {
     Preempted = 3,
 }
 
-/// What a command does, as far as reservations are concerned.
+/// The access of a command, as far as reservations are concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reserved {
     /// It reads.
     Read,
-    /// It writes, or makes what was written durable.
+    /// It writes, or makes written data durable.
     Write,
 }
 
-/// Registrations and reservation of a namespace.
+/// The registrations and the reservation of a namespace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reservations {
-    /// Counts changes of registrations.
+    /// Number of changes of registrations.
     pub generation: u32,
     /// Persist Through Power Loss.
     pub ptpl: bool,
-    /// Hosts, in order of registration.
+    /// Registered hosts, in order of registration.
     pub registrants: Vec<Registrant>,
-    /// Host that holds the reservation, or of one of all registrants acquired it, and its type.
+    /// The host that holds the reservation (for an all-registrants type, the one that acquired it), and its type.
     holder: Option<(HostId, u8)>,
 }
 
-/// Hosts to tell, and what.
+/// Notifications, each with its host.
 pub type Notices = Vec<(HostId, ReservationNotice)>;
 
 impl Reservations {
@@ -106,7 +105,7 @@ impl Reservations {
         self.registrants.iter().find(|r| r.host == *host).map(|r| r.key)
     }
 
-    /// Returns whether the reservation keeps a host from a command.
+    /// Returns whether the reservation bars a host from a command.
     fn conflicts(&self, host: &HostId, command: Reserved) -> bool {
         let Some(rtype) = self.rtype() else { return false };
         let admitted = rtype.admits_registrants() && self.key(host).is_some();
@@ -114,7 +113,7 @@ impl Reservations {
         concerned && !admitted && !self.is_holder(host)
     }
 
-    /// Returns the hosts that are registered but one.
+    /// Returns a notice for each registered host except one.
     fn others(&self, host: &HostId, notice: ReservationNotice) -> Notices {
         let others = self.registrants.iter().filter(|r| r.host != *host);
         others.map(|r| (r.host, notice)).collect()
@@ -128,7 +127,7 @@ impl Reservations {
         }
     }
 
-    /// Does what a host asks for, and returns who is to be told.
+    /// Performs an action of a host and returns the notifications.
     ///
     /// # Errors
     /// `RESERVATION_CONFLICT`; `INVALID_FIELD`; `INTERNAL_ERROR` if too many hosts are registered.
@@ -199,14 +198,14 @@ impl Reservations {
         let holder = self.is_holder(host);
         self.registrants.retain(|r| r.host != *host);
         let all = self.rtype().is_some_and(ReservationType::is_all_registrants);
-        // One of all registrants ends with the last of them.
+        // An all-registrants reservation ends with the last registrant.
         if holder && (!all || self.registrants.is_empty()) {
             return self.release(host);
         }
         Vec::new()
     }
 
-    /// Ends the reservation. Registrants that it admitted are told.
+    /// Releases the reservation and notifies the registrants that it admitted.
     fn release(&mut self, host: &HostId) -> Notices {
         let admitted = self.rtype().is_some_and(ReservationType::admits_registrants);
         self.holder = None;
@@ -233,7 +232,7 @@ impl Reservations {
         if !takes_over && !self.registrants.iter().any(is_meant) {
             return Err(Status::RESERVATION_CONFLICT);
         }
-        // A host that preempts a reservation keeps its own registration, whatever its key is.
+        // A host that preempts a reservation keeps its own registration, whatever its key.
         let is_gone = |r: &Registrant| is_meant(r) && !(takes_over && r.host == *host);
         let gone = self.registrants.iter().filter(|r| is_gone(r));
         let mut notices: Notices =
@@ -252,17 +251,17 @@ impl Reservations {
         Ok(notices)
     }
 
-    /// Returns what is left after a power cycle.
+    /// Returns what remains after a power cycle.
     fn after_power_cycle(self) -> Self {
         if self.ptpl { self } else { Reservations::default() }
     }
 }
 
-/// The reservations of a namespace, which it keeps when it is formatted.
+/// The reservations of a namespace, which a format preserves.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(from = "Reservations", into = "Reservations")]
 pub(crate) struct ReservationCell {
-    /// Whether somebody holds one: all that a command of a namespace without looks at.
+    /// Whether there is a reservation; otherwise commands check nothing else.
     held: AtomicBool,
     state: Mutex<Reservations>,
 }
@@ -279,7 +278,7 @@ impl ReservationCell {
         *current = state;
     }
 
-    /// Takes away what does not outlive a power cycle.
+    /// Removes everything that does not outlive a power cycle.
     pub(crate) fn power_cycle(&self) {
         let now = self.lock().clone();
         self.set(now.after_power_cycle());
@@ -305,12 +304,12 @@ impl From<ReservationCell> for Reservations {
 }
 
 impl Namespace {
-    /// Returns registrations and reservation.
+    /// Returns the registrations and the reservation.
     pub fn reservations(&self) -> Reservations {
         self.reservations.lock().clone()
     }
 
-    /// Checks that no reservation keeps a host from a command.
+    /// Checks that no reservation bars a host from a command.
     ///
     /// # Errors
     /// `RESERVATION_CONFLICT`.
@@ -328,13 +327,13 @@ impl Namespace {
 }
 
 impl Drive {
-    /// Returns whether there is a reservation of any namespace, or was since the drive was opened: all that commands of
-    /// a drive without look at.
+    /// Returns whether any namespace has a reservation, or had one since the drive was opened; otherwise commands check
+    /// nothing else.
     pub fn is_reserved(&self) -> bool {
         self.reserved.load(Ordering::Acquire)
     }
 
-    /// Does what a host asks for, and sets Persist Through Power Loss if `ptpl` has a value. Returns who is to be told.
+    /// Performs an action of a host, and sets Persist Through Power Loss if `ptpl` is given. Returns the notifications.
     ///
     /// # Errors
     /// `INVALID_NAMESPACE` or `FORMAT_IN_PROGRESS` if the namespace is gone; `RESERVATION_CONFLICT`, `INVALID_FIELD`;

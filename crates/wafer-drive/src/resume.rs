@@ -1,4 +1,4 @@
-//! From the files of an earlier server to a drive that continues as if nothing had happened.
+//! Resuming a drive from its files, as if the server had never stopped.
 
 use std::io;
 use std::sync::PoisonError;
@@ -14,7 +14,7 @@ use super::persistence::{self, Persistence};
 use super::{Drive, DriveError, Inner, Namespace, space};
 
 impl Drive {
-    /// Resumes from files and returns notices for the user.
+    /// Resumes from files and returns messages for the user.
     pub(super) fn resume(&self, mut files: Persistence) -> Result<Vec<String>, DriveError> {
         let [data, state, _, journal] = persistence::files(&files.data);
         let wrong = |path: &std::path::Path, reason: String| {
@@ -101,7 +101,7 @@ impl Drive {
                     .to_owned(),
             );
         }
-        // The journal has the slots before the reset; the next server repeats it.
+        // The journal holds the slots before the reset; the next server repeats it.
         inner.firmware.reset();
         if header.generation < saved.generation || header.ending != Ending::Clean {
             inner.log_hardware_error(HardwareErrorCode::UNSAFE_SHUTDOWN, &[]);
@@ -110,16 +110,16 @@ impl Drive {
         self.reserved.store(reserved, Ordering::Release);
         let hours = inner.life.power_on_seconds / 3600;
         inner.self_tests = std::mem::take(&mut inner.self_tests).after_power_cycle(hours);
-        // The last server may have been killed before it released what deleted and formatted namespaces had.
+        // The last server may have been killed before it released the space of deleted and formatted namespaces.
         let released = space::release_gaps(&self.backend, &self.namespaces());
         released.map_err(|e| DriveError::io(&data, e))?;
         inner.device.observer_mut().0.clear();
-        // The next checkpoint names this journal as the one that it supersedes.
+        // The next checkpoint records that it supersedes this journal.
         files.journal.confirm().map_err(|e| DriveError::io(&journal, e))?;
         inner.persistence = Some(files);
         self.checkpoint(&mut inner).map_err(|e| {
             if self.backend.lost().is_some() {
-                // The next server must know, although this one never was.
+                // The next server must know, although this one has never started.
                 inner.record_loss();
             }
             DriveError::io(&state, e)
@@ -127,8 +127,8 @@ impl Drive {
         Ok(notices)
     }
 
-    /// Checks that the data file is the one that a checkpoint belongs to. Returns whether the journal of the
-    /// checkpoint's generation is known to have begun.
+    /// Checks that the data file belongs to a checkpoint. Returns whether the journal of the checkpoint's generation is
+    /// known to have begun.
     fn check_data(&self, saved: &Saved<Namespace>) -> Result<bool, String> {
         let Some(data) = self.backend.data_file().map(|data| data.file()) else { return Ok(false) };
         let length = data.len().map_err(|e| e.to_string())?;
@@ -169,7 +169,7 @@ impl Drive {
         Ok(is_begun && generation == Some(saved.generation))
     }
 
-    /// Opens the data of a namespace that the device has.
+    /// Opens the data of a namespace that exists in the device.
     fn restore_namespace(&self, inner: &Inner, mut namespace: Namespace) -> io::Result<()> {
         let number = namespace.nsid.wrapping_sub(1) as usize;
         if number >= 255 || !inner.device.has_namespace(NsId(number as u8)) {
@@ -190,8 +190,8 @@ impl Drive {
         Ok(())
     }
 
-    /// Repeats what the journal holds; returns the number of commands, and whether damage ended them.
-    /// `written` takes the ranges of namespaces that were written.
+    /// Replays the journal. Returns the number of commands, and whether damage ended the replay. `written` receives the
+    /// commands that changed data.
     fn replay(
         &self,
         inner: &mut Inner,
@@ -216,8 +216,8 @@ impl Drive {
         Ok((replayed, frames.is_damaged()?))
     }
 
-    /// Writes data again that is in the file but may not be on the medium. After a failed sync an operating system
-    /// takes what it could not write for written, and no later sync would write it.
+    /// Rewrites data that is in the file but may not be on the medium. After a failed sync, an operating system
+    /// considers the data written, so later syncs skip it.
     fn write_again(&self, written: &[Command]) -> io::Result<()> {
         let mut buffer = Vec::new();
         for command in written {

@@ -1,8 +1,8 @@
-//! Sanitize: erases the data of all namespaces, in the background.
+//! Sanitize: erases the data of all namespaces in the background.
 //!
-//! Each namespace is formatted in the size of its blocks (`removal.rs`). The operation succeeds once what the namespaces
-//! had is released and synced; it fails if that cannot be saved, and then hosts may use nothing before it is repeated
-//! or left. A drive that is opened again continues: the state is in the journal.
+//! Each namespace is formatted with its current block size (`removal.rs`). The operation succeeds once the old storage
+//! of the namespaces is released and synced. It fails if that cannot be saved; then hosts can use nothing until it is
+//! repeated or they exit the failure mode. A reopened drive continues, because the state is in the journal.
 
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU8, AtomicU16, Ordering};
@@ -15,13 +15,13 @@ use wafer_nvme::{SanitizeCdw10, Status};
 use super::change::Change;
 use super::{Drive, Inner, Removal};
 
-/// Time for which each call of [`Drive::maintain`] sanitizes.
+/// Time that each call of [`Drive::maintain`] spends sanitizing.
 const TURN: Duration = Duration::from_millis(250);
 
-/// What became of the last Sanitize operation.
+/// The state of the last Sanitize operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SanitizeState {
-    /// There was none.
+    /// There has been none.
     #[default]
     Never,
     /// It succeeded.
@@ -30,37 +30,37 @@ pub enum SanitizeState {
     InProgress,
     /// It failed, and the drive is in the failure mode.
     Failed,
-    /// It failed, and a host left the failure mode.
+    /// It failed, and a host exited the failure mode.
     Left,
 }
 
-/// The last Sanitize operation, which a checkpoint keeps.
+/// The last Sanitize operation, as a checkpoint stores it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Sanitized {
     state: SanitizeState,
     /// Command dword 10.
     cdw10: u32,
-    /// Bytes that hosts had written over the life of the drive when the operation succeeded.
+    /// Host bytes written over the life of the drive when the operation succeeded.
     clean_at: Option<u64>,
 }
 
 /// The last Sanitize operation, as hosts see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SanitizeStatus {
-    /// What became of it.
+    /// Its state.
     pub state: SanitizeState,
     /// Command dword 10 of the command.
     pub cdw10: u32,
-    /// Part of the operation in progress that is done, of 65,536.
+    /// Completed fraction of the operation in progress, in 65,536ths.
     pub progress: u16,
-    /// Whether no host has written since the drive was made, or since the operation succeeded.
+    /// Whether no host has written since the drive was created or the operation succeeded.
     pub clean: bool,
 }
 
 /// The operation in progress.
 #[derive(Default)]
 pub(crate) struct Sanitizing {
-    /// The state, for commands that look without the lock.
+    /// The state, for commands that check it without the lock.
     barred: AtomicU8,
     progress: AtomicU16,
     work: Mutex<Work>,
@@ -69,10 +69,10 @@ pub(crate) struct Sanitizing {
 
 #[derive(Default)]
 struct Work {
-    /// The namespace done last, or being done.
+    /// The current or most recent namespace.
     nsid: u32,
     removal: Option<Removal>,
-    /// Bytes of the namespaces that are done.
+    /// Bytes of the completed namespaces.
     done: u64,
 }
 
@@ -81,16 +81,16 @@ const ALLOWED: u8 = 0;
 const IN_PROGRESS: u8 = 1;
 const FAILED: u8 = 2;
 
-/// What a slice leads to.
+/// The outcome of a slice.
 enum Slice {
     More,
-    /// Commands on what was erased have to end first.
+    /// Commands on erased namespaces have to end first.
     Wait,
     Done,
 }
 
 impl Drive {
-    /// Checks that no Sanitize operation keeps commands from the drive, without its lock.
+    /// Checks, without the lock, that no Sanitize operation bars commands.
     ///
     /// # Errors
     /// `SANITIZE_IN_PROGRESS`, `SANITIZE_FAILED`.
@@ -102,7 +102,7 @@ impl Drive {
         }
     }
 
-    /// Has `notify` called after each Sanitize operation. Only the first caller is notified.
+    /// Has `notify` called after each Sanitize operation. Only the first call has an effect.
     pub fn on_sanitized(&self, notify: impl Fn() + Send + Sync + 'static) {
         let _ = self.sanitizing.notify.set(Box::new(notify));
     }
@@ -119,11 +119,11 @@ impl Drive {
         SanitizeStatus { state, cdw10, progress, clean }
     }
 
-    /// Begins to erase the data of all namespaces; [`Self::maintain`] continues. `cdw10` is that of the command.
+    /// Begins to erase the data of all namespaces; [`Self::maintain`] continues. `cdw10` comes from the command.
     ///
     /// # Errors
-    /// `SANITIZE_IN_PROGRESS`; `SANITIZE_FAILED` if an operation failed whose failure mode cannot be left and this one's
-    /// could; `NAMESPACE_WRITE_PROTECTED`; `WRITE_FAULT` if the drive cannot be saved.
+    /// `SANITIZE_IN_PROGRESS`; `SANITIZE_FAILED` if the command allows an unrestricted exit and the failed operation
+    /// did not; `NAMESPACE_WRITE_PROTECTED`; `WRITE_FAULT` if the drive cannot be saved.
     pub fn begin_sanitize(&self, cdw10: u32) -> Result<(), Status> {
         let mut inner = self.lock();
         let ause = |cdw10: u32| SanitizeCdw10::from_bits(cdw10).ause();
@@ -142,11 +142,11 @@ impl Drive {
         Ok(())
     }
 
-    /// Leaves the failure mode of a Sanitize operation.
+    /// Exits the failure mode of a Sanitize operation.
     ///
     /// # Errors
-    /// `SANITIZE_IN_PROGRESS`; `SANITIZE_FAILED` if the command of the operation did not allow it; `WRITE_FAULT` if the
-    /// drive cannot be saved.
+    /// `SANITIZE_IN_PROGRESS`; `SANITIZE_FAILED` if the failed command does not allow this; `WRITE_FAULT` if the drive
+    /// cannot be saved.
     pub fn exit_sanitize_failure(&self) -> Result<(), Status> {
         let mut inner = self.lock();
         let sanitized = Sanitized { state: SanitizeState::Left, ..inner.sanitized };
@@ -162,7 +162,7 @@ impl Drive {
         }
     }
 
-    /// Changes the state: the one place that does.
+    /// Changes the state; nothing else does.
     pub(crate) fn set_sanitized(&self, inner: &mut Inner, sanitized: Sanitized) {
         inner.sanitized = sanitized;
         let barred = match sanitized.state {
@@ -174,7 +174,7 @@ impl Drive {
         self.sanitizing.barred.store(barred, Ordering::Release);
     }
 
-    /// Sanitizes for a turn, if an operation is in progress.
+    /// Sanitizes for one turn, if an operation is in progress.
     pub(crate) fn sanitize(&self) {
         if self.sanitizing.barred.load(Ordering::Acquire) != IN_PROGRESS {
             return;
@@ -231,7 +231,7 @@ impl Drive {
         };
         match self.begin_format(0, next.nsid, next.lba_bytes() as u32) {
             Ok(removal) => work.removal = Some(removal),
-            // It is being formatted or deleted already.
+            // It is already being formatted or deleted.
             Err(Status::FORMAT_IN_PROGRESS | Status::INVALID_NAMESPACE) => return Ok(Slice::Wait),
             Err(status) => return Err(status),
         }
@@ -239,7 +239,7 @@ impl Drive {
         Ok(Slice::More)
     }
 
-    /// Releases what the namespaces had, durably.
+    /// Releases the old storage of the namespaces, durably.
     fn finish_sanitize(&self) -> Result<Slice, Status> {
         self.space.release(&self.backend);
         if self.space.is_referenced() {
@@ -249,7 +249,7 @@ impl Drive {
             // The backend could not free it.
             return Err(Status::WRITE_FAULT);
         }
-        // What hosts wrote last is in the write log, too.
+        // The write log also holds the latest writes.
         let erased = self.backend.data_file().map_or(Ok(()), |data| data.erase_log());
         if let Err(error) = erased {
             self.fail(&mut self.lock(), &error, false);

@@ -1,8 +1,8 @@
 //! Device Self-test, in the background.
 //!
-//! Segment 1 is whether the drive can be saved, segment 2 whether the data of namespaces can be read: of a short test the
-//! first and the last mebibyte of each, of an extended test all. An extended test continues when the drive is opened
-//! again, from its beginning.
+//! Segment 1 checks that the drive can be saved. Segment 2 checks that the data of namespaces can be read: the first
+//! and last MiB of each in a short test, all of it in an extended test. An extended test restarts from the beginning
+//! when the drive is opened again.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
@@ -14,11 +14,11 @@ use wafer_nvme::{SelfTestCode, SelfTestOutcome, Status};
 use super::change::Change;
 use super::{Drive, Inner, Retired};
 
-/// Time for which each call of [`Drive::maintain`] tests.
+/// Time that each call of [`Drive::maintain`] spends testing.
 const TURN: Duration = Duration::from_millis(250);
 /// Bytes read at a time, and at each end of a namespace by a short test.
 const SLICE: u64 = 1 << 20;
-/// Results that are kept: those that the log page has room for.
+/// Number of results kept, as many as fit in the log page.
 const RESULTS: usize = 20;
 const HOUR: u64 = 3600;
 
@@ -29,15 +29,15 @@ const READ: u8 = 2;
 /// The result of a test.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SelfTestResult {
-    /// Which test: a [`SelfTestCode`].
+    /// Test type: a [`SelfTestCode`].
     pub code: u8,
     /// A [`SelfTestOutcome`].
     pub outcome: u8,
     /// The segment that failed first, from 1; 0 if none failed.
     pub segment: u8,
-    /// Time in operation when it ended, hours.
+    /// Power-on time when it ended, hours.
     pub power_on_hours: u64,
-    /// The namespace and the logical block that could not be read.
+    /// The namespace and logical block that could not be read.
     pub unreadable: Option<(u32, u64)>,
 }
 
@@ -45,13 +45,13 @@ pub struct SelfTestResult {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Running {
     code: u8,
-    /// Namespaces that are tested.
+    /// Namespaces to test.
     nsids: Vec<u32>,
-    /// The controller that has the command.
+    /// The controller that received the command.
     controller: u16,
 }
 
-/// The test in progress, and the results of the last ones, newest first. A checkpoint keeps them.
+/// The test in progress and the latest results, newest first. A checkpoint stores them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SelfTests {
     running: Option<Running>,
@@ -59,7 +59,7 @@ pub(crate) struct SelfTests {
 }
 
 impl SelfTests {
-    /// Ends what does not outlive a power cycle: a short test.
+    /// Ends a short test, which does not outlive a power cycle.
     pub(crate) fn after_power_cycle(mut self, power_on_hours: u64) -> Self {
         if self.running.as_ref().is_some_and(|running| running.code == SelfTestCode::SHORT.0) {
             self.end(SelfTestOutcome::ABORTED_BY_RESET, power_on_hours);
@@ -86,19 +86,19 @@ impl SelfTests {
     }
 }
 
-/// How far the test in progress is.
+/// The progress of the current test.
 #[derive(Debug, Default)]
 pub(crate) struct Testing(Mutex<Position>);
 
 #[derive(Debug, Default)]
 struct Position {
-    /// Number of namespaces that are done.
+    /// Number of completed namespaces.
     done: usize,
-    /// First byte of the current one that is not read yet.
+    /// Offset of the first unread byte of the current namespace.
     at: u64,
 }
 
-/// Why a test ends.
+/// The outcome of a test.
 struct End {
     outcome: SelfTestOutcome,
     segment: u8,
@@ -138,7 +138,7 @@ impl Drive {
         self.end_self_test(&mut self.lock(), End::of(SelfTestOutcome::ABORTED_BY_COMMAND));
     }
 
-    /// Aborts a short test that a controller which is reset began.
+    /// Aborts a short test started by a controller that is being reset.
     pub fn reset_self_test(&self, controller: u16) {
         let mut inner = self.lock();
         let short = |r: &Running| r.code == SelfTestCode::SHORT.0 && r.controller == controller;
@@ -147,12 +147,12 @@ impl Drive {
         }
     }
 
-    /// Aborts the test in progress because the drive is sanitized.
+    /// Aborts the test in progress because of a Sanitize operation.
     pub(crate) fn sanitize_ends_self_test(&self, inner: &mut Inner) {
         self.end_self_test(inner, End::of(SelfTestOutcome::ABORTED_BY_SANITIZE));
     }
 
-    /// Returns the test in progress and how much of it is done, in percent.
+    /// Returns the test in progress and its progress in percent.
     pub fn running_self_test(&self) -> Option<(SelfTestCode, u8)> {
         let position = self.testing.0.lock().unwrap_or_else(PoisonError::into_inner);
         let inner = self.lock();
@@ -165,12 +165,12 @@ impl Drive {
         Some((code, u8::try_from(percent).unwrap_or(99).min(99)))
     }
 
-    /// Returns the results of the last tests, newest first.
+    /// Returns the latest results, newest first.
     pub fn self_test_results(&self) -> Vec<SelfTestResult> {
         self.lock().self_tests.results.iter().cloned().collect()
     }
 
-    /// Tests for a turn, if a test is in progress.
+    /// Tests for one turn, if a test is in progress.
     pub(crate) fn self_test(&self) {
         if self.lock().self_tests.running.is_none() {
             return;
@@ -178,7 +178,7 @@ impl Drive {
         let until = self.uptime() + TURN;
         let mut buffer = vec![0; SLICE as usize];
         loop {
-            // A command may end the test between two slices.
+            // A command may end the test between slices.
             let mut position = self.testing.0.lock().unwrap_or_else(PoisonError::into_inner);
             let Some(running) = self.lock().self_tests.running.clone() else { return };
             if let Some(end) = self.self_test_slice(&running, &mut position, &mut buffer) {
@@ -244,7 +244,7 @@ impl Drive {
         self.keep_self_tests(inner);
     }
 
-    /// Journals tests and results. A drive that cannot be saved has them until it ends.
+    /// Journals tests and results. A drive that cannot be saved keeps them in memory only.
     fn keep_self_tests(&self, inner: &mut Inner) {
         let change = Change::SelfTests(inner.self_tests.clone());
         self.note(inner, &change);

@@ -1,4 +1,4 @@
-//! Counters and state of a drive at one moment, for log pages and monitoring.
+//! Momentary counters and state of a drive, for log pages and monitoring.
 
 use std::sync::Arc;
 
@@ -14,16 +14,16 @@ use super::{Drive, Inner, Life, Namespace};
 /// Maximum number of events in a snapshot.
 const NEWEST: usize = 40;
 
-/// The counters of a drive at one moment. Costs microseconds under the lock.
+/// The counters of a drive at one moment. Reading them takes microseconds under the lock.
 #[derive(Clone, Debug)]
 pub struct DriveCounters {
     /// Time since the drive was opened, seconds.
     pub uptime_seconds: f64,
-    /// Counters since the FDP configuration was set: what log page 0x22 reports.
+    /// Counters since the FDP configuration was set, as log page 0x22 reports them.
     pub counters: Counters,
-    /// Counters over the life of the drive: what SMART reports.
+    /// Counters over the life of the drive, as SMART reports them.
     pub lifetime: Counters,
-    /// Counts over the life of the drive: what else SMART reports.
+    /// The other SMART counts over the life of the drive.
     pub life: Life,
     /// Counters of each reclaim unit handle.
     pub handles: Vec<HandleCounters>,
@@ -34,8 +34,8 @@ pub struct DriveCounters {
 }
 
 impl Drive {
-    /// Returns the counters now; those of the last record while the journal cannot take any, so that no restart
-    /// finds less than hosts were told.
+    /// Returns the current counters, or those of the last record while the journal cannot take any, so that a restart
+    /// never yields less than hosts have read.
     pub fn counters(&self) -> DriveCounters {
         let mut inner = self.lock();
         let life = self.told_life(&mut inner);
@@ -61,8 +61,8 @@ impl Drive {
         }
     }
 
-    /// Returns the drive as it is now, without its reclaim units. Takes the lock for a walk over them to
-    /// count the open ones.
+    /// Returns the current state of the drive without its reclaim units. Walks over them under the lock to count the
+    /// open ones.
     pub fn snapshot(&self) -> Snapshot {
         let now = self.counters();
         let namespaces = self.namespaces().into_iter().flatten().map(state).collect();
@@ -114,20 +114,20 @@ impl Drive {
         }
     }
 
-    /// Returns the reclaim units. Takes the lock for a time that grows with their number.
+    /// Returns the reclaim units. Holds the lock for a time that grows with their number.
     pub fn reclaim_units(&self) -> ReclaimUnits {
         ReclaimUnits::of(&self.lock().device)
     }
 
-    /// Returns the logged FDP events of a class, the oldest first.
+    /// Returns the logged FDP events of a class, oldest first.
     pub fn events(&self, class: EventClass) -> Vec<EventRecord> {
         self.lock().events.events(class).copied().collect()
     }
 
-    /// Checks the invariants of the device; slow.
+    /// Checks the invariants of the device, which is slow.
     ///
     /// # Errors
-    /// The invariant that does not hold.
+    /// The violated invariant.
     pub fn check_invariants(&self) -> Result<(), String> {
         self.lock().device.check_invariants()
     }

@@ -1,10 +1,9 @@
-//! Where the data of namespaces lies in the backend.
+//! The location of namespace data in the backend.
 //!
-//! A namespace has a range of bytes from its creation, or its last format, until its last reference is gone: a
-//! command that began before the namespace was deleted still reads and writes there. Only then is the range
-//! released: the backend frees its space, so that it reads as zeroes, and only after that may another namespace
-//! have it. Ranges that no namespace of a saved drive has are released when the drive is opened, because its last
-//! server may have been killed in between.
+//! A namespace owns a range of bytes from its creation or last format until its last reference is dropped: a command
+//! that began before the namespace was deleted still reads and writes there. Then the range is released: the backend
+//! frees its space, so that it reads as zeroes, and only after that may another namespace get it. Opening a drive
+//! releases all ranges without a namespace, because its last server may have been killed in between.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::Namespace;
 use wafer_storage::Backend;
 
-/// Ranges of bytes that are taken by no namespace of the table.
+/// Reserved byte ranges that belong to no namespace in the table.
 #[derive(Default)]
 pub(crate) struct Space {
     reserved: Mutex<Vec<Reserved>>,
@@ -21,7 +20,7 @@ pub(crate) struct Space {
 struct Reserved {
     base: u64,
     bytes: u64,
-    /// The namespace that is gone, until its range is being released.
+    /// The removed namespace, until its range is being released.
     last: Option<Arc<Namespace>>,
 }
 
@@ -30,8 +29,8 @@ impl Space {
         self.reserved.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the first offset with this many free bytes. It may lie beyond the capacity, because only written
-    /// data takes space.
+    /// Returns the first offset with this many free bytes. It may be beyond the capacity, because only written data
+    /// takes space.
     pub(crate) fn find(&self, namespaces: &[Option<Arc<Namespace>>], bytes: u64) -> u64 {
         let mut taken: Vec<_> = self.reserved().iter().map(|r| (r.base, r.bytes)).collect();
         taken.extend(namespaces.iter().flatten().map(|n| (n.base, n.bytes)));
@@ -43,28 +42,28 @@ impl Space {
         self.reserved().push(Reserved { base, bytes, last: None });
     }
 
-    /// Ends a reservation: the table has the range, or nothing was written to it.
+    /// Ends a reservation, because the table has the range or nothing was written to it.
     pub(crate) fn unreserve(&self, base: u64) {
         self.reserved().retain(|r| r.base != base);
     }
 
-    /// Takes the range of a namespace that the table no longer has.
+    /// Reserves the range of a namespace that the table no longer has.
     pub(crate) fn retire(&self, namespace: Arc<Namespace>) {
         let (base, bytes) = (namespace.base, namespace.bytes);
         self.reserved().push(Reserved { base, bytes, last: Some(namespace) });
     }
 
-    /// Returns whether commands still use the range of a namespace that is gone.
+    /// Returns whether commands still use the range of a removed namespace.
     pub(crate) fn is_referenced(&self) -> bool {
         self.reserved().iter().any(|range| range.last.is_some())
     }
 
-    /// Returns whether there is any range that no namespace of the table has.
+    /// Returns whether any range is reserved.
     pub(crate) fn is_reserved(&self) -> bool {
         !self.reserved().is_empty()
     }
 
-    /// Releases the ranges whose last reference is gone. A range that the backend cannot release stays reserved
+    /// Releases the ranges whose last reference is dropped. A range that the backend cannot release stays reserved
     /// until the drive is opened again.
     pub(crate) fn release(&self, backend: &Backend) {
         while let Some((base, bytes)) = self.take_unreferenced() {
@@ -75,7 +74,7 @@ impl Space {
         }
     }
 
-    /// Returns the range of a namespace that nothing refers to; nothing can refer to it again.
+    /// Takes the range of a removed namespace that has, and can get, no more references.
     fn take_unreferenced(&self) -> Option<(u64, u64)> {
         self.reserved().iter_mut().find_map(|range| {
             Arc::get_mut(range.last.as_mut()?)?;
@@ -85,7 +84,7 @@ impl Space {
     }
 }
 
-/// Releases everything that no namespace has.
+/// Releases everything that belongs to no namespace.
 ///
 /// # Errors
 /// The medium fails.

@@ -1,10 +1,10 @@
-//! Streams of a drive without FDP (Base 2.1, 8.1.8.3): which hosts enabled the directive for which namespaces, which
-//! streams are open, and the reclaim unit handle of each.
+//! Streams of a drive without FDP (Base 2.1, 8.1.8.3): the hosts that enabled the directive for each namespace, the
+//! open streams, and the reclaim unit handle of each.
 //!
-//! A stream resource is one of the handles of the device after handle 0, which takes writes without a stream. A stream
-//! gets the lowest handle that is free when its first write opens it, and continues in the reclaim unit that this handle
-//! has open. Stream identifiers belong to a host and a namespace (SSID 0), and hosts need an identifier (SRNZID 1).
-//! A power cycle ends all streams, so none of this is saved.
+//! A stream resource is a handle of the device other than handle 0, which takes writes without a stream. The first
+//! write to a stream opens it with the lowest free handle, and continues in the reclaim unit that this handle has open.
+//! Stream identifiers belong to a host and a namespace (SSID 0), and hosts need an identifier (SRNZID 1). A power cycle
+//! ends all streams, so none of this is saved.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -15,17 +15,17 @@ use wafer_nvme::Status;
 use super::reservation::HostId;
 use super::{Drive, Namespace};
 
-/// A host and a namespace, by its NSID.
+/// A host and the NSID of a namespace.
 type Member = (HostId, u32);
 
 /// Counts of the Return Parameters operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StreamCounts {
-    /// Maximum number of streams that are open at a time: MSL.
+    /// Maximum number of open streams: MSL.
     pub limit: u16,
-    /// Resources that are allocated to nobody: NSSA.
+    /// Unallocated resources: NSSA.
     pub available: u16,
-    /// Open streams that use them: NSSO.
+    /// Open streams that use unallocated resources: NSSO.
     pub open: u16,
     /// Resources allocated to the host for the namespace: NSA.
     pub allocated: u16,
@@ -47,9 +47,9 @@ pub(crate) struct Streams(Mutex<Table>);
 
 #[derive(Debug, Default)]
 struct Table {
-    /// The members that enabled the directive, and the resources that each has allocated.
+    /// The members that enabled the directive, and the number of resources allocated to each.
     enabled: BTreeMap<Member, u16>,
-    /// Open streams, in the order in which they were opened.
+    /// Open streams, in the order of opening.
     open: VecDeque<Stream>,
 }
 
@@ -62,7 +62,7 @@ impl Table {
         limit.saturating_sub(self.enabled.values().sum())
     }
 
-    /// Returns whether a stream uses a resource that is allocated to nobody.
+    /// Returns whether a stream uses an unallocated resource.
     fn is_shared(&self, stream: &Stream) -> bool {
         self.allocated(&stream.member) == 0
     }
@@ -75,8 +75,8 @@ impl Table {
         self.open.iter().filter(|stream| self.is_shared(stream)).count() as u16
     }
 
-    /// Releases the streams opened first of those that compete for the same resources as the member's, until at most
-    /// `most` of them are open.
+    /// Releases the oldest streams that compete with the member's for the same resources, until at most `most` of them
+    /// are open.
     fn trim(&mut self, member: &Member, most: u16) {
         let exclusive = self.allocated(member) > 0;
         let mut open = if exclusive { self.own(member) } else { self.shared() };
@@ -91,7 +91,7 @@ impl Table {
         }
     }
 
-    /// Returns the handle of a stream, which is opened if it is not; `None` if there are no resources for it.
+    /// Returns the handle of a stream, opening it if necessary; `None` if there are no resources for it.
     fn handle(&mut self, member: Member, identifier: u16, limit: u16) -> Option<u16> {
         let known = |s: &&Stream| s.member == member && s.identifier == identifier;
         if let Some(stream) = self.open.iter().find(known) {
@@ -120,21 +120,21 @@ impl Streams {
 }
 
 impl Drive {
-    /// Returns the maximum number of streams that are open at a time: none while FDP is enabled, which excludes them.
+    /// Returns the maximum number of open streams: 0 while FDP, which excludes streams, is enabled.
     pub fn stream_limit(&self) -> u16 {
         let inner = self.lock();
         if inner.config.fdp { 0 } else { inner.config.streams }
     }
 
-    /// Returns whether the drive has streams while FDP is disabled.
+    /// Returns whether the drive supports streams while FDP is disabled.
     pub fn supports_streams(&self) -> bool {
         self.options.device.streams > 0
     }
 
-    /// Enables or disables the Streams directive for a host in a namespace, or in all. Disabling it releases everything.
+    /// Enables or disables the Streams directive for a host in a namespace, or in all. Disabling releases everything.
     ///
     /// # Errors
-    /// `HOST_ID_NOT_INITIALIZED` for a host without identifier.
+    /// `HOST_ID_NOT_INITIALIZED` for a host without an identifier.
     pub fn enable_streams(
         &self,
         host: HostId,
@@ -167,35 +167,35 @@ impl Drive {
         }
     }
 
-    /// Releases the identifiers of all streams of a namespace, as formatting it does.
+    /// Releases all stream identifiers of a namespace, as formatting does.
     pub(crate) fn release_streams(&self, nsid: u32) {
         self.streams.table().release(|member| member.1 == nsid);
     }
 
-    /// Releases the identifiers and the resources of all streams of a namespace, as protecting it against writes does.
+    /// Releases all stream identifiers and resources of a namespace, as write protection does.
     pub(crate) fn release_stream_resources(&self, nsid: u32) {
         let mut table = self.streams.table();
         table.enabled.iter_mut().filter(|(m, _)| m.1 == nsid).for_each(|(_, count)| *count = 0);
         table.release(|member| member.1 == nsid);
     }
 
-    /// Disables the Streams directive in a namespace that is deleted.
+    /// Disables the Streams directive in a deleted namespace.
     pub(crate) fn forget_streams(&self, nsid: u32) {
         let mut table = self.streams.table();
         table.enabled.retain(|member, _| member.1 != nsid);
         table.release(|member| member.1 == nsid);
     }
 
-    /// Returns the placement of a host's write to a stream, which is opened if it is not; without resources the write
-    /// has no stream.
+    /// Returns the placement of a host's write to a stream, opening it if necessary. Without resources, the write has
+    /// no stream.
     pub fn stream(&self, host: HostId, namespace: &Namespace, identifier: u16) -> Placement {
-        // Each namespace has the handles of the device in order.
+        // Each namespace has the device's handles, in order.
         let limit = (namespace.handles.len() - 1) as u16;
         let handle = self.streams.table().handle((host, namespace.nsid), identifier, limit);
         handle.map_or(Placement::NONE, Placement)
     }
 
-    /// Returns the counts of the drive, and those of a host in a namespace.
+    /// Returns the counts of the drive and of a host in a namespace.
     pub fn stream_counts(&self, host: HostId, nsid: Option<u32>) -> StreamCounts {
         let limit = self.stream_limit();
         let table = self.streams.table();
@@ -209,8 +209,8 @@ impl Drive {
         }
     }
 
-    /// Returns the identifiers, ascending, of a host's open streams in a namespace, or of all that use no allocated
-    /// resources.
+    /// Returns the identifiers, ascending, of a host's open streams in a namespace, or of all streams that use
+    /// unallocated resources.
     pub fn open_streams(&self, host: HostId, nsid: Option<u32>) -> Vec<u16> {
         let table = self.streams.table();
         let asked = |stream: &&Stream| match nsid {
@@ -227,8 +227,8 @@ impl Drive {
     /// Allocates up to `count` resources to a host for a namespace, and returns how many.
     ///
     /// # Errors
-    /// `INVALID_FIELD` if the directive is not enabled, if it has some already, or if it asks for none,
-    /// `STREAM_RESOURCE_ALLOCATION_FAILED` if there are none.
+    /// `INVALID_FIELD` if the directive is not enabled, if the host has resources already, or if `count` is 0;
+    /// `STREAM_RESOURCE_ALLOCATION_FAILED` if none are available.
     pub fn allocate_streams(&self, host: HostId, nsid: u32, count: u16) -> Result<u16, Status> {
         let limit = self.stream_limit();
         let mut table = self.streams.table();
@@ -242,7 +242,7 @@ impl Drive {
             return Err(Status::STREAM_RESOURCE_ALLOCATION_FAILED);
         }
         table.enabled.insert(member, count);
-        // The member's open streams use the allocated resources now. Those of others have fewer.
+        // The member's open streams now use the allocated resources, which leaves fewer for others.
         table.trim(&member, count);
         let nobody = (HostId::default(), 0);
         table.trim(&nobody, available - count);

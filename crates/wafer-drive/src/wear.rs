@@ -1,4 +1,4 @@
-//! Wear of the media: how much of the rated life is used up.
+//! Wear of the media: the used share of the rated life.
 
 use wafer_interface::RuId;
 use wafer_record::endurance;
@@ -10,27 +10,27 @@ use super::{Drive, snapshot};
 pub struct Wear {
     /// Media bytes that the rating allows.
     pub rated_bytes: u64,
-    /// Part of them that is used up, percent, rounded down. It may exceed 100.
+    /// Used share of them in percent, rounded down. It may exceed 100.
     pub used_percent: u64,
-    /// Erasures of a reclaim unit over the life of the drive, on average, rounded down.
+    /// Mean erase count of the reclaim units over the life of the drive, rounded down.
     pub mean_erases: u64,
-    /// Erasures of the reclaim unit that was erased most.
+    /// Erase count of the most erased reclaim unit.
     pub most_erases: u64,
-    /// Erasures of the reclaim unit that was erased least.
+    /// Erase count of the least erased reclaim unit.
     pub least_erases: u64,
-    /// Reclaim units that are free, percent of all, rounded down.
+    /// Free reclaim units in percent of all, rounded down.
     pub free_percent: u8,
 }
 
 impl Drive {
-    /// Returns the wear now. Takes the lock for a walk over the reclaim units.
+    /// Returns the current wear. Walks over the reclaim units under the lock.
     pub fn wear(&self) -> Wear {
         let now = self.counters();
         let inner = self.lock();
         let (device, geometry) = (&inner.device, inner.device.geometry());
         let ru_bytes = geometry.page_bytes * u64::from(geometry.pages_per_ru);
         let physical = (ru_bytes * u64::from(geometry.ru_count)).max(1);
-        // A change of the FDP configuration begins the counts of reclaim units anew.
+        // A change of the FDP configuration restarts the counts of the reclaim units.
         let before = inner.life.earlier.erased_bytes / physical;
         let erases = || (0..geometry.ru_count).map(|ru| u64::from(device.erase_count(RuId(ru))));
         let free = snapshot::free(device);

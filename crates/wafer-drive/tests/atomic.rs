@@ -1,4 +1,4 @@
-//! Writes of up to 16 blocks are never torn: not for a reader beside them, not by a kill, not by a loss of power.
+//! Writes of up to 16 blocks are never torn: not by a concurrent read, a kill, or a power loss.
 
 use std::io;
 use std::path::Path;
@@ -27,14 +27,14 @@ fn read(drive: &Drive, at: u64, length: usize) -> Vec<u8> {
     buffer
 }
 
-/// Returns the one byte that all of a buffer has.
+/// Returns the byte that fills the buffer.
 fn whole(buffer: &[u8], context: &str) -> u8 {
     let torn = buffer.iter().position(|byte| *byte != buffer[0]);
     assert_eq!(torn, None, "{context}: {} and {:?}", buffer[0], torn.map(|at| buffer[at]));
     buffer[0]
 }
 
-/// Has threads write a range with one byte each, and reads it meanwhile.
+/// Has threads fill a range, each with one byte value, while reading it.
 fn race(store: &Arc<dyn Store>) {
     std::thread::scope(|scope| {
         let write = |writer: u8| {
@@ -57,14 +57,14 @@ fn race(store: &Arc<dyn Store>) {
 #[test]
 fn readers_see_all_of_a_write_or_nothing() {
     race(&store(&Drive::new(options(DataSpec::Memory)).unwrap()));
-    // The log of the file fills up and is emptied meanwhile: it has 1 MiB.
+    // The log of the file holds 1 MiB, so it fills up and is emptied during this.
     let folder = tempfile::tempdir().unwrap();
     race(&store(&open(&folder.path().join(DATA)).unwrap()));
 }
 
 #[test]
 fn a_kill_in_a_write_leaves_all_of_it_or_nothing() {
-    // After each sector of what the write stores, in the middle of sectors, and before and after it.
+    // After each sector that the write stores, inside sectors, and before and after the write.
     for at in (0..=UNIT / 512 + 2).map(|sector| sector * 512 + sector % 3 * 100) {
         let storage = FaultyStorage::default();
         let drive = on(&storage).unwrap();
@@ -96,14 +96,14 @@ fn a_loss_of_power_leaves_all_of_a_write_or_nothing() {
         let unit = store(&drive);
         unit.write(AT, &[1; UNIT]).unwrap();
         drive.flush(0, None).unwrap();
-        // So many that the log is emptied in between, at different places.
+        // Enough writes to empty the log in between, at different positions.
         for round in 0..seed % 40 {
             unit.write(AT, &[2 + round as u8; UNIT]).unwrap();
         }
         drop((unit, drive));
-        // Some sectors are on the medium, some are not, some in part.
+        // Some sectors reach the medium, some do not, some do in part.
         storage.tear(|path, number| match sectors(seed, number) {
-            // A medium writes a sector whole; headers rely on that.
+            // A medium writes sectors whole, which headers rely on.
             0..3 => 0,
             3 if !path.ends_with("drive.img.journal") => 256,
             _ => 512,
@@ -113,7 +113,7 @@ fn a_loss_of_power_leaves_all_of_a_write_or_nothing() {
     }
 }
 
-/// Every operation of emptying the log, as the last one before a kill and a loss of power.
+/// Makes each operation of emptying the log the last one before a kill and a power loss.
 #[test]
 fn the_log_is_emptied_whole_or_emptied_again() {
     for last in 0..40u64 {
@@ -127,7 +127,7 @@ fn the_log_is_emptied_whole_or_emptied_again() {
         let counter = storage.clone();
         storage.set_judge(Arc::new(move |_, operation| match operation {
             _ if counter.operations() - 1 < until => Verdict::Done,
-            // A header of the journal is in a sector, which a medium writes whole.
+            // A header of the journal fits in a sector, which a medium writes whole.
             Operation::Write(at, data) if at > 0 => {
                 Verdict::Torn(data.len() / 2, io::Error::other("killed"))
             }
@@ -157,11 +157,11 @@ fn a_failed_sync_of_the_log_does_not_make_a_later_flush_lie() {
         let fails = path.ends_with("drive.img.journal") && matches!(operation, Operation::Sync);
         fails.then(|| io::Error::other("injected"))
     });
-    // The log fills up and cannot be emptied; nothing else learns of that.
+    // The log fills up and cannot be emptied; nothing else notices.
     let refused = (0..32).find(|_| store(&drive).write(AT, &[2; UNIT]).is_err());
     assert!(refused.is_some());
     storage.heal();
-    // The frames of the journal may be gone with those of the log: the drive has to be saved.
+    // The frames of the journal may be lost along with those of the log, so the drive has to be saved.
     drive.flush(0, None).unwrap_err();
     drive.save().unwrap();
     drive.flush(0, None).unwrap();
@@ -190,7 +190,7 @@ fn a_failed_sync_of_the_journal_does_not_make_a_later_flush_lie() {
     assert_eq!(whole(&read(&on(&storage).unwrap(), AT, UNIT), "saved"), 2);
 }
 
-/// What is on the medium of the journal and not of the data file, and the other way round.
+/// The medium has the journal's writes but not those of the data file, and vice versa.
 #[test]
 fn a_loss_of_power_after_a_long_operation_brings_back_nothing_older_than_what_was_flushed() {
     let long = 4 * UNIT;
@@ -215,7 +215,7 @@ fn a_loss_of_power_after_a_long_operation_brings_back_nothing_older_than_what_wa
     }
 }
 
-/// Each sync of the journal's file while the drive is saved, as one that fails.
+/// Fails each sync of the journal's file while the drive is saved.
 #[test]
 fn writes_after_a_failed_attempt_to_empty_the_log_survive_a_kill() {
     for failing in 0..5 {

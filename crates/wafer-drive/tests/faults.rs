@@ -1,4 +1,4 @@
-//! Storage that fails: what the drive confirmed holds, and what it refused left no trace.
+//! Failing storage: confirmed operations persist, and refused ones leave no trace.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -22,7 +22,7 @@ fn request(pages: u64, handle: u16) -> NamespaceRequest {
     NamespaceRequest { pages, lba_bytes: 4096, handles: vec![RuhId(handle)], everyone: false }
 }
 
-/// What a host knows of a drive: what the drive confirmed to it.
+/// What a drive has confirmed to a host.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Known {
     /// Namespaces by NSID: pages, bytes of a block, whether the host is attached.
@@ -32,7 +32,7 @@ struct Known {
     flushed: Vec<(u32, u8)>,
     /// Enabled events of handle 0.
     events: Vec<(u8, bool)>,
-    /// Read and write commands, host bytes, unsafe shutdowns, power cycles and error entries of SMART.
+    /// Read and write commands, host bytes, unsafe shutdowns, power cycles and error entries, from SMART.
     counted: [u64; 6],
 }
 
@@ -49,7 +49,7 @@ fn counted(drive: &Drive) -> [u64; 6] {
     ]
 }
 
-/// What the drive says of itself.
+/// Returns what the drive reports.
 fn seen(drive: &Drive) -> Known {
     let namespaces = drive.namespaces().into_iter().flatten();
     Known {
@@ -63,7 +63,7 @@ fn seen(drive: &Drive) -> Known {
     }
 }
 
-/// Writes to a namespace as a controller does: data first, then the count.
+/// Writes to a namespace as a controller does: first the data, then the count.
 fn write(drive: &Drive, nsid: u32, byte: u8) -> Result<(), Status> {
     drive.check_writable()?;
     let namespace = drive.namespace(nsid).ok_or(Status::INVALID_NAMESPACE)?;
@@ -72,8 +72,8 @@ fn write(drive: &Drive, nsid: u32, byte: u8) -> Result<(), Status> {
     count(drive, &[write], Transferred { reads: 0, writes: 1 })
 }
 
-/// Runs a script of commands. After each, what the drive says must be what it said before, plus what it confirmed.
-/// Returns what it confirmed.
+/// Runs a script of commands. After each, the drive must report its previous state plus what it confirmed. Returns what
+/// it confirmed.
 fn script(drive: &Drive, clock: &ManualClock) -> Known {
     let mut known = seen(drive);
     let mut byte = 0;
@@ -89,14 +89,14 @@ fn script(drive: &Drive, clock: &ManualClock) -> Known {
                 drive.create_namespace(request(300 + step, (step % 3) as u16)).map(|nsid| {
                     expected.namespaces.push((nsid, 300 + step, 4096, false));
                     expected.namespaces.sort_unstable();
-                    // Nothing is left of a namespace that was at its place.
+                    // Nothing remains of an earlier namespace in the same place.
                     known.flushed.push((nsid, 0));
                 })
             }
             5 => drive.attach_namespace(1, vec!["host".to_owned()], true).inspect(|()| {
                 expected.namespaces.iter_mut().filter(|n| n.0 == 1).for_each(|n| n.3 = true);
             }),
-            // A format that fails may have deallocated the namespace or not; the drive says which.
+            // A failed format may or may not have deallocated the namespace; the drive reports which.
             9 => drive.format_namespace(0, 1, 512).inspect(|()| {
                 expected.namespaces.iter_mut().filter(|n| n.0 == 1).for_each(|n| n.2 = 512);
                 known.flushed.retain(|(nsid, _)| *nsid != 1);
@@ -111,7 +111,7 @@ fn script(drive: &Drive, clock: &ManualClock) -> Known {
             }),
             6 | 10 | 13 | 17 | 20 => {
                 let nsid = if step % 2 == 0 { 1 } else { 2 };
-                // A write may change the data whether it is confirmed or not.
+                // A write may change the data whether or not it is confirmed.
                 known.flushed.retain(|(n, _)| *n != nsid);
                 write(drive, nsid, byte).and_then(|()| {
                     drive.flush(0, None).map_err(|_| Status::WRITE_FAULT)?;
@@ -140,7 +140,7 @@ fn script(drive: &Drive, clock: &ManualClock) -> Known {
             known.flushed.retain(|(nsid, _)| *nsid != 1);
         }
         assert_eq!(after, expected, "step {step}: {done:?}");
-        // What could not be deleted is in the way: its handles may have another format.
+        // A namespace that could not be deleted may give its handles another format.
         if let Err(status) = done
             && status != Status::INVALID_NAMESPACE
             && status != Status::SEQUENCE_ERROR
@@ -157,7 +157,7 @@ fn script(drive: &Drive, clock: &ManualClock) -> Known {
     known
 }
 
-/// Checks that a drive has what another one confirmed.
+/// Checks that a drive has everything that another one confirmed.
 fn holds(drive: &Drive, known: &Known, what: &str) {
     let found = seen(drive);
     let mut expected = known.clone();
@@ -174,7 +174,7 @@ fn holds(drive: &Drive, known: &Known, what: &str) {
     assert_eq!(drive.check_invariants(), Ok(()), "{what}");
 }
 
-/// Options of a small drive, whose files are copied often.
+/// Returns options of a small drive, whose files are copied often.
 fn small() -> DriveOptions {
     let device = serde_json::from_value(serde_json::json!({
         "capacity": "4MiB", "reclaim_unit": { "size": "1MiB", "count": 16 }, "handles": 3,
@@ -190,7 +190,7 @@ fn on(storage: &FaultyStorage) -> Result<Drive, DriveError> {
     with(storage, small(), &Arc::default())
 }
 
-/// Number of storage operations of the script.
+/// Returns the number of storage operations of the script.
 fn operations() -> u64 {
     let (storage, clock) = (FaultyStorage::default(), Arc::default());
     let drive = with_clock(&storage, &clock);
@@ -212,10 +212,10 @@ fn whichever_operation_fails_confirmed_commands_hold_and_refused_ones_left_no_tr
             storage.fail_nth(nth, error);
             let known = script(&drive, &clock);
             storage.heal();
-            // Killed: the files are as they are.
+            // Killed: the files stay as they are.
             let killed = storage.copy();
             holds(&on(&killed).unwrap(), &known, &format!("operation {nth}, {error}"));
-            // Not killed: unless data may be lost it recovers, and ends in order.
+            // Not killed: unless data may be lost, the drive recovers and shuts down cleanly.
             clock.advance(Duration::from_secs(60));
             drive.maintain().unwrap();
             let lost = matches!(drive.health(), Health::Lost { .. });
@@ -237,7 +237,7 @@ fn whatever_fails_from_some_operation_on_confirmed_commands_hold() {
             let (storage, clock) = (FaultyStorage::default(), Arc::default());
             let drive = with_clock(&storage, &clock);
             let first = storage.operations() + nth;
-            // Only what changes files fails, and the frame of a refused change can still be taken out.
+            // Only operations that change files fail, and the frame of a refused change can still be retracted.
             storage.fail(move |number, path, operation| {
                 let taken_out = matches!(operation, Operation::Write(..))
                     && path.ends_with("drive.img.journal");
@@ -262,13 +262,13 @@ fn a_loss_of_power_after_a_failure_keeps_what_was_confirmed() {
         storage.fail_nth(nth, EIO);
         let known = script(&drive, &clock);
         if !drive.is_saved() {
-            // A sync that failed proves nothing of what was refused; what was confirmed is checked below.
+            // A failed sync proves nothing about what was refused; what was confirmed is checked below.
             continue;
         }
         drive.flush(0, None).unwrap();
         storage.heal();
         drop(drive);
-        // Torn sectors, except the header of the journal, which a medium writes as a whole.
+        // Torn sectors, except the header of the journal, which a medium writes whole.
         storage.tear(|path, sector| match sector {
             0 if path.ends_with("drive.img.journal") => 512,
             _ => sector * 37 % 512,
@@ -325,7 +325,7 @@ fn a_drive_that_cannot_be_opened_can_be_later() {
     assert_eq!(storage.operations(), before);
 }
 
-/// Kills the drive at each operation: nothing after it happens.
+/// Kills the drive at each operation, after which nothing happens.
 #[test]
 fn a_kill_between_any_two_writes_still_opens() {
     for nth in 0..operations() {
@@ -345,7 +345,7 @@ fn a_kill_between_any_two_writes_still_opens() {
         let drive = on(&copy).unwrap_or_else(|e| panic!("killed at operation {nth}: {e}"));
         assert_eq!(drive.check_invariants(), Ok(()));
     }
-    // The same while a drive is made, and while it is closed.
+    // The same while a drive is created, and while it is closed.
     for step in 0..2 {
         let mut nth = 0;
         loop {
@@ -386,7 +386,7 @@ fn a_full_journal_on_a_full_medium_makes_the_drive_read_only_until_there_is_spac
     }
     assert!(seed > 1, "the journal has its space");
     let told = counted(&drive);
-    // The part of a checkpoint that did not fit is gone.
+    // The partial checkpoint that did not fit is gone.
     assert_eq!(storage.names().len(), 3, "{:?}", storage.names());
     let killed = on(&storage.copy()).unwrap();
     assert_eq!(counted(&killed)[..3], told[..3]);
@@ -414,7 +414,7 @@ fn attempts_to_save_become_rarer() {
         clock.advance(Duration::from_secs(1));
         drive.maintain().unwrap();
     }
-    // At once; after 1, 2, 4, 8, 16 seconds; then every 30.
+    // Immediately; after 1, 2, 4, 8 and 16 seconds; then every 30.
     assert_eq!(attempts.load(Ordering::Relaxed), 1 + 5 + 8);
 }
 
@@ -433,7 +433,7 @@ fn a_journal_whose_header_was_never_synced_is_not_built_upon() {
     let written = drive.counters().counters.host_bytes;
     fail(&storage);
     drive.save().unwrap_err();
-    // Killed, the next server finds the header that is not on the medium, and cannot sync either.
+    // After a kill, the next server finds the header that is not on the medium, and cannot sync either.
     let killed = storage.copy();
     fail(&killed);
     assert!(on(&killed).is_err());

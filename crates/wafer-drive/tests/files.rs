@@ -14,7 +14,7 @@ const STATE: &str = "drive.img.state";
 const NEW: &str = "drive.img.state.new";
 const JOURNAL: &str = "drive.img.journal";
 
-/// A drive that was opened, used and killed some times, and copies of its files from each time.
+/// Opens, uses and kills a drive several times, and returns copies of its files from each time.
 fn history(without_marks: bool) -> Vec<FaultyStorage> {
     let mut storage = FaultyStorage::default();
     if without_marks {
@@ -31,7 +31,7 @@ fn history(without_marks: bool) -> Vec<FaultyStorage> {
         .collect()
 }
 
-/// Checks that the files are refused, with one line that names a file and says what to do, and not changed.
+/// Checks that the files are refused, unchanged, with a single line that names a file and a remedy.
 fn refused(storage: &FaultyStorage, file: &str, reasons: &[&str]) {
     let names = storage.names();
     for _ in 0..2 {
@@ -51,7 +51,7 @@ fn files_that_belong_together_open() {
         let drive = on(&storage).unwrap();
         assert_eq!(drive.check_invariants(), Ok(()));
     }
-    // What a killed server left of a checkpoint.
+    // The partial checkpoint of a killed server.
     let storage = history(false).pop().unwrap();
     storage.replace(Path::new(NEW), Some(b"half of a checkpoint".to_vec()));
     on(&storage).unwrap();
@@ -108,7 +108,7 @@ fn older_files_are_refused() {
             storage.take(older, Path::new(file));
             refused(&storage, blamed, &[reason]);
         }
-        // State and journal of an older copy fit each other, but not the data.
+        // State and journal of an older copy match each other, but not the data.
         let storage = newest.copy();
         storage.take(older, Path::new(STATE));
         storage.take(older, Path::new(JOURNAL));
@@ -140,11 +140,11 @@ fn files_of_another_drive_are_refused() {
         DATA,
         &["does not have the mark of the drive", "setfattr -n user.wafer.drive -v '"],
     );
-    // Where files have no marks, the length is all there is to check.
+    // Where files cannot carry marks, only the length can be checked.
     on(&history(true).pop().unwrap()).unwrap();
 }
 
-/// Opens a drive with another value of a key.
+/// Opens a drive after changing the value of a key.
 fn with_key(path: &Path, key: &str, value: serde_json::Value) -> Result<Drive, DriveError> {
     let mut options = options(DataSpec::File(path.to_owned()));
     let mut config = serde_json::to_value(&options.device).unwrap();
@@ -163,7 +163,7 @@ fn a_key_that_differs_from_what_the_drive_was_made_with_is_refused() {
     drive.set_fdp(false).unwrap();
     drive.close().unwrap();
     drop(drive);
-    // A host disabled FDP; that is not the configuration.
+    // A host disabled FDP, which does not change the configuration at creation.
     assert!(!open(&path).unwrap().fdp_enabled());
     for (key, value, differs) in [
         ("fdp", false.into(), "fdp"),

@@ -1,4 +1,4 @@
-//! A real file system that takes no more: a limit of the size of files, in a process of its own.
+//! A real file system that accepts no more data: a separate process with a file size limit.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,10 +7,10 @@ use wafer_drive::Health;
 
 use crate::{commands, open};
 
-/// The variable that holds the folder of the limited process.
+/// The environment variable that holds the folder of the limited process.
 const FOLDER: &str = "WAFER_TEST_LIMITED_FOLDER";
 
-/// Runs a test of this file again in a process whose files have at most 2 MiB, and which gets errors instead of
+/// Runs a test of this file again in a process whose files are limited to 2 MiB, and which gets errors instead of
 /// signals.
 fn limited(test: &str, folder: &Path) {
     let script = "trap '' XFSZ; ulimit -f 4096; [ $(ulimit -f) = 4096 ] && exec \"$@\"";
@@ -57,7 +57,7 @@ fn a_journal_that_cannot_be_written_is_an_error_and_no_signal() {
         assert!(drive.flush(0, None).is_err());
         let mut byte = [0];
         drive.namespace(1).unwrap().store.read(0, &mut byte).unwrap();
-        // A checkpoint, which is small, needs no journal.
+        // A checkpoint is small and needs no journal.
         std::thread::sleep(std::time::Duration::from_millis(1100));
         drive.maintain().unwrap();
         assert_eq!(drive.health(), Health::Saved);

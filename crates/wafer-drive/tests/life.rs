@@ -1,4 +1,4 @@
-//! What hosts were told stays true over restarts: counters, events, learned policies.
+//! What hosts have read stays true across restarts: counters, events, learned policies.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -58,7 +58,7 @@ fn media_errors_survive_a_kill_until_they_are_written() {
     let namespace = drive.namespace(1).unwrap();
     drive.set_media_error(&namespace, 8192, 16384, true).unwrap();
     drive.set_media_error(&namespace, 12288, 4096, false).unwrap();
-    // The count is in the journal once a host may have been told of it.
+    // The count is in the journal once a host may have read it.
     drive.count_error(true);
     assert_eq!(drive.counters().life.media_errors, 1);
     let ranges = |drive: &Drive| {
@@ -81,7 +81,7 @@ fn media_errors_survive_a_kill_until_they_are_written() {
         assert_eq!(ranges(&again), expected, "{save}");
         assert_eq!(ranges(&killed).0, vec![(16384, 24576)], "{save}");
     }
-    // It is the medium that fails, whatever hosts may do to it.
+    // The medium fails regardless of what hosts may do to it.
     drive.protect(0, 1, wafer_drive::Protection::Protected).unwrap();
     drive.set_media_error(&namespace, 0, 4096, true).unwrap();
 }
@@ -130,7 +130,7 @@ fn events_and_their_masks_survive_a_kill() {
     assert!(!drive.events(EventClass::Controller).is_empty());
 }
 
-/// Every policy, and the rules of separation that learn.
+/// Returns every policy, and the separation rules that learn.
 fn kinds() -> Vec<(String, Option<&'static str>)> {
     let policies = POLICIES.iter().map(|policy| (policy.name.to_string(), None));
     let rules = ["sepbit", "midas", "multilog", "deathtime"];
@@ -153,7 +153,7 @@ fn kind(policy: &str, separation: Option<&str>) -> Option<DriveOptions> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// A drive that is killed and opened at any time goes on as one that is not.
+    /// A drive that is killed and reopened at any time behaves like one that is not.
     #[test]
     fn a_restart_changes_nothing(
         kind in proptest::sample::select(kinds()),

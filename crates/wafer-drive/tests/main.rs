@@ -1,4 +1,4 @@
-//! A drive with files: what survives kills, losses of power, and failing storage.
+//! A drive with files: what survives kills, power losses, and failing storage.
 
 mod atomic;
 mod faults;
@@ -18,7 +18,7 @@ use wafer_interface::{Command, Placement};
 use wafer_nvme::Status;
 use wafer_storage::DataSpec;
 
-/// Where the drive keeps its data.
+/// The drive's data file.
 const DATA: &str = "drive.img";
 
 fn config() -> DeviceConfig {
@@ -62,7 +62,7 @@ fn with(
     )
 }
 
-/// Random page writes, so many that garbage is collected.
+/// Returns random page writes, enough of them to cause garbage collection.
 fn commands(count: u64, seed: u64) -> Vec<Command> {
     let mut state = seed;
     (0..count)
@@ -74,7 +74,7 @@ fn commands(count: u64, seed: u64) -> Vec<Command> {
         .collect()
 }
 
-/// Counts commands as a front end does, with those that moved data.
+/// Counts commands as a front end does, including the data transfer commands.
 fn count(drive: &Drive, commands: &[Command], transferred: Transferred) -> Result<(), Status> {
     let mut batch = Batch::default();
     for command in commands {

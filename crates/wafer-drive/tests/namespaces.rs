@@ -1,4 +1,4 @@
-//! Namespaces that go while commands are on their way.
+//! Namespaces that are removed while commands are in flight.
 
 use std::sync::Arc;
 
@@ -61,7 +61,7 @@ fn commands_in_flight_do_not_reach_the_next_namespace() {
         };
         assert_eq!((new.nsid, read(&new)), (1, [0; 8]));
         new.store.write(0, b"new data").unwrap();
-        // A copy that began before reads what there was, and writes where nobody reads.
+        // A copy that began earlier reads the old data, and writes where nobody reads.
         assert_eq!(&read(&old), b"old data");
         old.store.write(0, b"too late").unwrap();
         assert_eq!(&read(&new), b"new data");
@@ -76,7 +76,7 @@ fn space_is_freed_with_the_last_reference_and_then_used_again() {
     old.store.write(0, b"old data").unwrap();
     drive.delete_namespace(1).unwrap();
     drop(old);
-    // The first has the place of the old one; the second must not overlap it.
+    // The first takes the place of the old one; the second must not overlap it.
     let (first, second) = (create(&drive), create(&drive));
     assert_eq!((read(&first), read(&second)), ([0; 8], [0; 8]));
     first.store.write(0, b"first---").unwrap();
@@ -91,7 +91,7 @@ fn a_kill_before_the_space_is_freed_leaves_nothing_to_the_next_namespace() {
     let old = drive.namespace(1).unwrap();
     old.store.write(0, b"old data").unwrap();
     drive.delete_namespace(1).unwrap();
-    // The reference keeps the space from being freed until the server is gone.
+    // The reference keeps the space from being freed until the server exits.
     drop(drive);
     drop(old);
     let drive = open(&storage);
@@ -122,7 +122,7 @@ fn commands_on_a_namespace_that_went_do_not_count() {
         drive.apply_batch(0, &mut batch).unwrap();
         assert_eq!(written(&drive) - before, 4096, "only the command on the other namespace");
     }
-    // Neither does the journal have them.
+    // The journal does not have them either.
     let before = written(&drive);
     drop((drive, second));
     assert_eq!(written(&open(&storage)), before);

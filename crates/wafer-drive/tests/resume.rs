@@ -1,4 +1,4 @@
-//! A drive with a file: what is there after a server was killed, and after one that ended well.
+//! A drive with a file after a kill, and after a clean shutdown.
 
 use std::io;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ fn a_killed_server_loses_nothing_that_it_counted() {
     first.identify_namespace(&namespace, [7; 16]).unwrap();
     let identity = namespace.identity();
     assert_eq!(identity.uuid, [7; 16]);
-    // Killed: neither closed nor dropped, but the lock on the file must go.
+    // Killed: not closed, but the lock on the file must be released.
     drop(namespace);
     drop(first);
 
@@ -42,7 +42,7 @@ fn a_killed_server_loses_nothing_that_it_counted() {
     namespace.store.read(8192, &mut data).unwrap();
     assert_eq!(&data, b"kept");
 
-    // It goes on as a drive that was never killed.
+    // It continues like a drive that was never killed.
     second.apply(0, &commands(5_000, 3)).unwrap();
     let straight = Drive::new(options(DataSpec::None)).unwrap();
     straight.apply(0, &commands(30_000, 1)).unwrap();
@@ -119,7 +119,7 @@ fn namespaces_and_fdp_survive() {
     assert_eq!((nsid, other), (1, 2));
     first.apply(0, &[Command::write(8, 16, Placement(1)).on(NsId(0))]).unwrap();
     drop(first);
-    // Whatever the next server would choose.
+    // Whatever the options of the next server.
     let second = open(&path).unwrap();
     assert!(second.supported_events(RuhId(1)).iter().all(|(_, enabled)| *enabled));
     let (a, b) = (second.namespace(1).unwrap(), second.namespace(2).unwrap());
@@ -153,7 +153,7 @@ fn settings_that_were_asked_for_are_those_of_the_drive() {
         assert_eq!(std::fs::read(path.with_extension("img.state")).unwrap(), before);
         Drive::new(DriveOptions { given, ..own.clone() }).unwrap().close().unwrap();
     }
-    // What nobody asked for does not matter.
+    // Settings that were not given explicitly are ignored.
     let drive = Drive::new(other).unwrap();
     assert_eq!(drive.namespace(1).unwrap().lba_bytes(), 4096);
 }
@@ -178,7 +178,7 @@ fn files_that_do_not_fit_are_refused() {
         "{refused}"
     );
 
-    // Times change no byte: a drive may be served with others.
+    // Times change no data, so a drive may be served with others.
     let timing = serde_json::json!({
         "dies": 4, "read_us": 50.0, "program_us": 900.0, "link_read": "1GB", "link_write": "1GB",
         "read_overhead_us": 1.0, "write_overhead_us": 1.0, "write_buffer": "1MiB",
@@ -187,7 +187,7 @@ fn files_that_do_not_fit_are_refused() {
     let timed = DeviceConfig { timing, ..config() };
     Drive::new(options(timed)).unwrap().close().unwrap();
 
-    // So may its endurance: what its blocks are rated for.
+    // The same holds for its endurance, which rates its blocks.
     let rated = |pe_cycles| {
         let endurance = Some(EnduranceConfig { pe_cycles });
         let drive = Drive::new(options(DeviceConfig { endurance, ..config() })).unwrap();
@@ -224,7 +224,7 @@ fn a_flush_fails_when_the_medium_does_not_sync() {
     storage.fail_syncs(true);
     let refused = drive.flush(0, Some(NsId(0))).unwrap_err();
     assert_eq!(refused.to_string(), "injected: sync failed");
-    // Not before the drive is saved again, which `maintain` does.
+    // Not before the drive is saved again, by `maintain`.
     storage.fail_syncs(false);
     drive.flush(0, Some(NsId(0))).unwrap_err();
 }
@@ -237,13 +237,13 @@ fn a_write_fails_when_the_medium_is_full() {
     storage.limit_space(4096);
     let long = namespace.store.write(0, &[1; 128 << 10]).unwrap_err();
     assert_eq!(long.kind(), io::ErrorKind::StorageFull);
-    // Short writes succeed for as long as the write log has room: its space is its own.
+    // Short writes succeed as long as the write log, whose space is reserved, has room.
     let write = |page: u64| namespace.store.write(page * 4096, &[page as u8 + 1; 4096]);
     let (full, refused) = (0..).find_map(|page| write(page).err().map(|e| (page, e))).unwrap();
     assert_eq!(refused.kind(), io::ErrorKind::StorageFull);
     drive.flush(0, None).unwrap();
     drop((namespace, drive));
-    // What succeeded is there once there is space.
+    // Successful writes are there once there is space.
     storage.lose_power(|_, _| false);
     assert!(on(&storage).is_err());
     storage.limit_space(u64::MAX);
@@ -257,7 +257,7 @@ fn a_write_fails_when_the_medium_is_full() {
 
 #[test]
 fn what_was_flushed_survives_a_loss_of_power() {
-    // Nothing unsynced survives, all of it, or every third sector.
+    // Of the unsynced sectors, none survive, all, or every third.
     let keeps: [fn(usize) -> bool; 3] = [|_| false, |_| true, |sector| sector % 3 == 0];
     for keep in keeps {
         let storage = FaultyStorage::default();
@@ -301,12 +301,12 @@ fn time_is_that_of_the_clock() {
     assert!((drive.snapshot().seconds - 7.25).abs() < 1e-9);
 }
 
-/// A sync that fails drops what the last server left to be written, and the server that asked for it never starts.
+/// A failed sync drops the pending writes of the last server, and the server that requested it never starts.
 #[test]
 fn a_server_that_cannot_start_takes_no_data_with_it() {
     let storage = FaultyStorage::default();
     let drive = on(&storage).unwrap();
-    // Too long for the write log: it is in the file alone.
+    // Too long for the write log, so only the file has it.
     let data = vec![7; 128 << 10];
     drive.namespace(1).unwrap().store.write(0, &data).unwrap();
     drive.apply(0, &[Command::write(0, 256, Placement::NONE)]).unwrap();

@@ -18,7 +18,7 @@ fn file(folder: &Path) -> Arc<JournalFile> {
     JournalFile::new(Files.open(&folder.join("journal")).unwrap())
 }
 
-/// The commands of a journal, batch by batch.
+/// Returns the commands of a journal by batch.
 fn batches(journal: &Journal) -> Vec<Vec<Command>> {
     let mut frames = journal.frames();
     std::iter::from_fn(|| frames.next().unwrap())
@@ -59,7 +59,7 @@ fn frames_of_the_generation_come_back_and_no_others() {
     let Some(Entry::Change(change)) = frames.next().unwrap() else { panic!("no change") };
     assert!(matches!(*change, Change::Delete { nsid: 9 }));
     assert!(frames.next().unwrap().is_none());
-    // A new generation hides what the old one left.
+    // A new generation hides the frames of the old one.
     journal.begin(8).unwrap();
     add(&mut journal, 1);
     journal.end(Ending::Clean).unwrap();
@@ -84,12 +84,12 @@ fn a_torn_frame_ends_the_journal() {
         assert_eq!(batches(&journal).len(), 6, "byte {byte}");
         let mut frames = journal.frames();
         while frames.next().unwrap().is_some() {}
-        // A length that is wrong hides the frames behind it.
+        // A wrong length hides the frames behind it.
         assert_eq!(frames.is_damaged().unwrap(), byte > 3, "byte {byte}");
         journal.file.write_at(&one, journal.header.frames() + 6 * frame + byte).unwrap();
     }
     assert_eq!(batches(&journal).len(), 10);
-    // What is taken out is not damaged, although a later frame is intact.
+    // A retracted frame is not damaged, although a later frame is intact.
     journal.retract(8 * frame).unwrap();
     let mut frames = journal.frames();
     (0..8).for_each(|_| assert!(frames.next().unwrap().is_some()));
