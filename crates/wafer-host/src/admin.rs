@@ -5,7 +5,7 @@ use wafer_nvme::*;
 
 use crate::options::HostOptions;
 
-/// Creates submission queue entries of the admin queue, and those that connect a queue.
+/// Creates submission queue entries for the admin queue, and those that connect a queue.
 #[derive(Clone, Copy, Debug)]
 pub struct Admin;
 
@@ -77,7 +77,7 @@ impl Admin {
         }
     }
 
-    /// Creates a Get Log Page of `bytes` bytes. `lsp` and `lsi` are the parameters that the page defines.
+    /// Creates a Get Log Page of `bytes` bytes. `lsp` and `lsi` are parameters defined by the page.
     pub fn log(lid: Lid, lsp: u8, lsi: u16, bytes: u32) -> Sqe {
         let dwords_z = bytes / 4 - 1;
         let cdw10 = GetLogCdw10::new().with_lid(lid.0).with_lsp(lsp).with_numdl_z(dwords_z as u16);

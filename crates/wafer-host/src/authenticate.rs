@@ -1,4 +1,4 @@
-//! Authentication of a queue that has just connected, or again.
+//! Authentication of a newly connected queue, and reauthentication.
 
 use rand::rngs::OsRng;
 use rand::{RngCore as _, TryRngCore as _};

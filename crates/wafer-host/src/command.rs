@@ -28,7 +28,7 @@ impl Io {
         self.range(NvmOpcode::READ, lba, blocks)
     }
 
-    /// Creates a Write, with a placement identifier or none.
+    /// Creates a Write, with or without a placement identifier.
     pub fn write(self, lba: u64, blocks: u32, pid: Option<u16>) -> Sqe {
         place(self.range(NvmOpcode::WRITE, lba, blocks), pid)
     }
@@ -90,7 +90,7 @@ impl Io {
     }
 }
 
-/// Adds a data placement directive; Write, Write Zeroes and Copy have it at the same place.
+/// Adds a data placement directive, which Write, Write Zeroes and Copy have in the same place.
 fn place(mut sqe: Sqe, pid: Option<u16>) -> Sqe {
     if let Some(pid) = pid {
         let cdw12 = RwCdw12::from(sqe.cdw12.get()).with_dtype(DirectiveType::DATA_PLACEMENT.0);
@@ -100,8 +100,8 @@ fn place(mut sqe: Sqe, pid: Option<u16>) -> Sqe {
     sqe
 }
 
-/// Returns the source ranges of a copy of `blocks` blocks from `lba` on, each of at most `longest` blocks (MSSRL of Identify
-/// Namespace).
+/// Returns the source ranges of a copy of `blocks` blocks starting at `lba`, each of at most `longest` blocks (MSSRL of
+/// Identify Namespace).
 pub fn copy_ranges(lba: u64, blocks: u32, longest: u16) -> Vec<CopyRange> {
     let range = |from: u32| CopyRange {
         slba: (lba + u64::from(from)).into(),

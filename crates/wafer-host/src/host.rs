@@ -1,4 +1,4 @@
-//! A host: an admin queue, and the I/O queues of its controller.
+//! A host: an admin queue and the I/O queues of its controller.
 
 use std::net::SocketAddr;
 
@@ -11,7 +11,7 @@ use crate::options::{Credentials, HostOptions};
 use crate::protocol::{Completion, HostError, QueueOptions};
 use crate::queue::Queue;
 
-/// A host that is connected to a controller.
+/// A host connected to a controller.
 pub struct Host {
     /// The admin queue.
     pub admin: Queue,
@@ -66,7 +66,7 @@ impl Host {
         Ok(queue)
     }
 
-    /// Authenticates again on the admin queue, with these credentials from now on.
+    /// Authenticates again on the admin queue, and uses these credentials from now on.
     ///
     /// # Errors
     /// The transaction failed, or the connection broke.
@@ -112,7 +112,7 @@ impl Host {
         self.admin("property get", sqe, &[], 0).map(|done| done.dw)
     }
 
-    /// Reads a structure of Identify, of 4,096 bytes.
+    /// Reads an Identify structure of 4,096 bytes.
     ///
     /// # Errors
     /// The command fails.
@@ -122,7 +122,7 @@ impl Host {
             .map_err(|_| HostError::Protocol("a truncated structure".to_owned()))
     }
 
-    /// Reads `bytes` bytes of a log page. `lsp` and `lsi` are the parameters that the page defines.
+    /// Reads `bytes` bytes of a log page. `lsp` and `lsi` are parameters defined by the page.
     ///
     /// # Errors
     /// The command fails.

@@ -1,17 +1,18 @@
 //! A small NVMe/TCP initiator for tests and benchmarks.
 //!
 //! # What it is
-//! [`Queue`] is one connection: it connects, sends commands, and returns completions. [`Host`] has an admin
-//! queue and makes I/O queues. `wafer-load` is a load generator on top of them.
+//! [`Queue`] is one connection: it connects, sends commands, and returns completions. [`Host`] has an admin queue and
+//! creates I/O queues. `wafer-load` is a load generator built on them.
 //!
 //! # Architecture
-//! - `protocol.rs`: PDUs and outstanding commands up to the entries of the queue, without input or output;
-//!   simulated hosts use it directly. `queue.rs`: the same over a blocking socket; [`Queue::submit`] writes to a buffer, [`Queue::complete`] reads.
-//! - `host.rs`: connecting, enabling, admin commands. `authenticate.rs`: authentication. `admin.rs`, `command.rs`: the commands.
-//! - `load.rs`: random reads and writes at a queue depth, measured.
+//! - `protocol.rs`: PDUs and outstanding commands, without I/O; simulated hosts use it directly. `queue.rs`: the same
+//!   over a blocking socket; [`Queue::submit`] writes to a buffer, [`Queue::complete`] reads.
+//! - `host.rs`: connecting, enabling, admin commands. `authenticate.rs`: authentication. `admin.rs`, `command.rs`: the
+//!   commands.
+//! - `load.rs`: random reads and writes at a queue depth, with measurements.
 //!
 //! # Invariants
-//! Every completion belongs to an outstanding command. Lengths, offsets and digests of PDUs of the controller are
+//! Every completion belongs to an outstanding command. Lengths, offsets and digests of the controller's PDUs are
 //! checked.
 //!
 //! # Error model
@@ -19,7 +20,7 @@
 //! otherwise.
 //!
 //! # What it does not implement
-//! TLS, reconnecting, keep alive by itself, and asynchronous input and output.
+//! TLS, reconnecting, automatic keep alive, and asynchronous I/O.
 
 mod admin;
 mod authenticate;

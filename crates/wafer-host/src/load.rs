@@ -15,7 +15,7 @@ use crate::protocol::HostError;
 use crate::queue::Queue;
 use crate::stamps::{Stamps, Verified};
 
-/// What is done.
+/// The operation of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pattern {
@@ -30,13 +30,13 @@ pub enum Pattern {
 pub struct Load {
     /// Reads or writes.
     pub pattern: Pattern,
-    /// Bytes of a command; a multiple of the logical block.
+    /// Bytes per command; a multiple of the logical block size.
     pub bytes: u32,
-    /// Commands outstanding on each connection.
+    /// Outstanding commands per connection.
     pub depth: u16,
-    /// Connections.
+    /// Number of connections.
     pub connections: u16,
-    /// How long.
+    /// Duration.
     pub time: Duration,
     /// Stop after this many commands on each connection.
     pub commands: Option<u64>,
@@ -47,31 +47,31 @@ pub struct Load {
     /// Random seed of the addresses.
     pub seed: u64,
     /// Whether to verify data: writes stamp every block with its address and a serial number, and at the end all
-    /// written blocks are read and compared. To make the expected data known, connections use separate
-    /// addresses and never write one twice at the same time.
+    /// written blocks are read and compared. To keep the expected data known, connections use separate addresses and
+    /// never have two writes to the same address in flight.
     pub verify: bool,
 }
 
 /// The result of a load.
 #[derive(Clone, Debug, Serialize)]
 pub struct LoadResult {
-    /// Commands completed.
+    /// Completed commands.
     pub commands: u64,
-    /// Commands that failed.
+    /// Failed commands.
     pub failed: u64,
-    /// Seconds it took.
+    /// Duration in seconds.
     pub seconds: f64,
     /// Commands per second.
     pub iops: f64,
     /// Latency percentiles, microseconds: 50, 99, 99.9.
     pub latency_us: [u64; 3],
-    /// With [`Load::verify`]: commands whose data was read at the end.
+    /// With [`Load::verify`]: number of commands whose data was read back.
     pub verified: u64,
-    /// Of those, how many had other data than was written last.
+    /// Number of those whose data was not the data written last.
     pub wrong: u64,
 }
 
-/// What one connection did.
+/// The results of one connection.
 #[derive(Default)]
 struct Done {
     failed: u64,

@@ -13,9 +13,9 @@ pub struct HostOptions {
     pub hostnqn: String,
     /// Host identifier.
     pub hostid: [u8; 16],
-    /// Keep alive timeout, milliseconds; 0 is none.
+    /// Keep alive timeout, milliseconds; 0 means none.
     pub kato: u32,
-    /// How it authenticates, where the controller asks for that.
+    /// How it authenticates, if the controller requires that.
     pub credentials: Option<Credentials>,
     /// Parameters of all queues.
     pub queue: QueueOptions,
@@ -46,14 +46,14 @@ pub struct Credentials {
     pub secret: Secret,
     /// The secret with which the controller has to authenticate.
     pub controller_secret: Option<Secret>,
-    /// Hash functions that it offers, the preferred one first.
+    /// Hash functions to offer, in order of preference.
     pub hashes: Vec<Hash>,
-    /// Groups that it offers, the preferred one first.
+    /// Groups to offer, in order of preference.
     pub groups: Vec<Group>,
 }
 
 impl Credentials {
-    /// Returns those of a host that offers everything.
+    /// Returns credentials that offer all hash functions and groups.
     pub fn new(secret: Secret, controller_secret: Option<Secret>) -> Self {
         let (hashes, groups) = (Hash::ALL.to_vec(), Group::ALL.to_vec());
         Credentials { secret, controller_secret, hashes, groups }

@@ -1,4 +1,4 @@
-//! The protocol of one connection, without any input or output.
+//! The protocol of one connection, without I/O.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -21,7 +21,7 @@ pub enum HostError {
     /// Authentication failed, at the controller or here.
     #[error("authentication: {0:?}")]
     Authentication(auth::Explanation),
-    /// A command failed that must succeed.
+    /// A command that must succeed failed.
     #[error("{command}: {status:?}")]
     Status {
         /// The command.
@@ -40,7 +40,7 @@ pub struct QueueOptions {
     pub data_digest: bool,
     /// Maximum number of outstanding Ready to Transfer PDUs of a command.
     pub r2ts: u32,
-    /// Alignment of data in PDUs of the controller: 4 * (hpda + 1) bytes.
+    /// Alignment of data in the controller's PDUs: 4 * (hpda + 1) bytes.
     pub hpda: u8,
     /// Entries of the submission queue.
     pub entries: u16,
@@ -80,19 +80,19 @@ pub struct Completion {
 }
 
 struct Outstanding {
-    /// Data that the host sends apart from the capsule.
+    /// Data to send outside the capsule.
     send: Vec<u8>,
-    /// Data that the host receives.
+    /// Data received.
     receive: Vec<u8>,
     received: usize,
 }
 
-/// Maximum length of a PDU of the controller, bytes.
+/// Maximum length of a PDU from the controller, bytes.
 pub(crate) const MAX_PDU: usize = 4 << 20;
 
-/// A connection with a queue behind it: commands in, bytes out, and the other way round.
+/// A connection with a queue: commands in, bytes out, and vice versa.
 ///
-/// A new one has ICReq as its first output; [`Self::receive`] takes ICResp like any other PDU.
+/// Its first output is ICReq; [`Self::receive`] takes ICResp like any other PDU.
 pub struct Protocol {
     options: QueueOptions,
     initialized: bool,
@@ -127,12 +127,12 @@ impl Protocol {
         }
     }
 
-    /// Returns whether the controller answered ICReq.
+    /// Returns whether the controller has responded to ICReq.
     pub fn is_initialized(&self) -> bool {
         self.initialized
     }
 
-    /// Returns the bytes to send; whoever sends them clears them.
+    /// Returns the bytes to send; the caller clears them after sending.
     pub fn output(&mut self) -> &mut Vec<u8> {
         &mut self.out
     }
@@ -152,8 +152,8 @@ impl Protocol {
         self.outstanding.len() + 1 < usize::from(self.options.entries)
     }
 
-    /// Adds a command to the output and returns its identifier. `send` is its data, `receive` the maximum number
-    /// of bytes that it returns.
+    /// Adds a command to the output and returns its identifier. `send` is its data, `receive` the maximum number of
+    /// bytes that it returns.
     pub fn submit(&mut self, mut sqe: Sqe, send: &[u8], receive: usize) -> u16 {
         while self.outstanding.contains_key(&self.next_cid) {
             self.next_cid = self.next_cid.wrapping_add(1);
@@ -211,10 +211,10 @@ impl Protocol {
         }
     }
 
-    /// Returns the length of the PDU at the beginning of `input`, or `None` while its header is incomplete.
+    /// Returns the length of the PDU at the start of `input`, or `None` while its header is incomplete.
     ///
     /// # Errors
-    /// No PDU has this length.
+    /// The length is invalid.
     pub fn pdu_length(input: &[u8]) -> Result<Option<usize>, HostError> {
         let Ok((header, _)) = PduHeader::ref_from_prefix(input) else { return Ok(None) };
         let length = header.plen.get() as usize;
@@ -224,7 +224,7 @@ impl Protocol {
         Ok(Some(length))
     }
 
-    /// Takes a whole PDU and returns the completion that came with it, if any.
+    /// Takes a complete PDU and returns its completion, if any.
     ///
     /// # Errors
     /// The controller ended the connection, or broke the protocol.

@@ -8,7 +8,7 @@ use wafer_nvme::{PduHeader, Sqe};
 
 use crate::protocol::{Completion, HostError, MAX_PDU, Protocol, QueueOptions};
 
-/// A connection with a queue behind it.
+/// A connection with a queue.
 pub struct Queue {
     stream: TcpStream,
     protocol: Protocol,
@@ -18,7 +18,7 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// Connects the transport by ICReq and ICResp.
+    /// Connects the transport and exchanges ICReq and ICResp.
     ///
     /// # Errors
     /// The controller cannot be reached, or rejects the parameters.
@@ -53,8 +53,8 @@ impl Queue {
         self.protocol.has_room()
     }
 
-    /// Queues a command for the next [`Self::flush`] and returns its identifier. `send` is its data, `receive`
-    /// the maximum number of bytes that it returns.
+    /// Queues a command for the next [`Self::flush`] and returns its identifier. `send` is its data, `receive` the
+    /// maximum number of bytes that it returns.
     pub fn submit(&mut self, sqe: Sqe, send: &[u8], receive: usize) -> u16 {
         self.protocol.submit(sqe, send, receive)
     }
@@ -85,7 +85,7 @@ impl Queue {
         }
     }
 
-    /// Appends all completions that have arrived, and waits for the first if none has.
+    /// Appends all completions that have arrived, after waiting for the first.
     ///
     /// # Errors
     /// As [`Self::complete`].
@@ -142,7 +142,7 @@ impl Queue {
         Ok(())
     }
 
-    /// Takes one PDU, sends what it asks for, and returns the completion that came with it, if any.
+    /// Takes one PDU, sends the data that it requests, and returns its completion, if any.
     fn pdu(&mut self) -> Result<Option<Completion>, HostError> {
         self.fill(size_of::<PduHeader>())?;
         let length = Protocol::pdu_length(&self.input[self.start..self.end])?.unwrap_or(0);

@@ -1,5 +1,5 @@
-//! What a load writes so that its data can be checked: each block begins with its address and a serial
-//! number, and the serial number written last is remembered for every address.
+//! Verifiable data of a load: each block begins with its address and a serial number, and the last serial number
+//! written to every address is remembered.
 
 use std::collections::BTreeMap;
 
@@ -7,26 +7,26 @@ use crate::command::Io;
 use crate::protocol::HostError;
 use crate::queue::Queue;
 
-/// What reading everything back found.
+/// The result of reading everything back.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Verified {
-    /// Slots that were read.
+    /// Slots read.
     pub(crate) read: u64,
-    /// Of those, how many had other data than was written last.
+    /// Number of those whose data was not the data written last.
     pub(crate) wrong: u64,
 }
 
-/// Stamps of one connection, which owns every `step`-th slot from `number` on.
+/// The stamps of one connection, which owns every `step`-th slot starting at `number`.
 pub(crate) struct Stamps {
     number: u64,
     step: u64,
     /// Logical blocks of a slot.
     blocks: u32,
     serial: u64,
-    /// Serial number that each slot was written with last; 0 is never.
+    /// Serial number last written to each slot; 0 means never written.
     pub(crate) last: Vec<u64>,
     busy: Vec<bool>,
-    /// Slot of each command that is outstanding.
+    /// Slot of each outstanding command.
     pub(crate) of_cid: BTreeMap<u16, u64>,
 }
 
@@ -43,8 +43,8 @@ impl Stamps {
         }
     }
 
-    /// Stamps `data` for the first slot from the connection's `own`-th on that is not being written and returns
-    /// the slot, or `None` if all are.
+    /// Stamps `data` for the first idle slot starting at the connection's `own`-th, and returns the slot, or `None` if
+    /// all are being written.
     pub(crate) fn stamp(&mut self, own: u64, data: &mut [u8]) -> Option<u64> {
         let own = own as usize;
         let all = self.last.len();
@@ -78,7 +78,7 @@ impl Stamps {
         }
     }
 
-    /// Reads every slot that was written and compares its stamps.
+    /// Reads every written slot and compares its stamps.
     pub(crate) fn verify(
         &self,
         queue: &mut Queue,

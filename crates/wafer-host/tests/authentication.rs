@@ -1,4 +1,4 @@
-//! Hosts that have to authenticate.
+//! Hosts that must authenticate.
 
 use std::time::{Duration, Instant};
 
@@ -23,7 +23,7 @@ fn secret(text: &str) -> Secret {
     text.parse().unwrap()
 }
 
-/// Returns a host of the list, with these keys.
+/// Returns a list entry for a host with these keys.
 fn entry(name: &str, key: Option<&str>, controller_key: Option<&str>) -> HostEntry {
     HostEntry {
         nqn: HostOptions::new(NQN, name).hostnqn,
@@ -67,7 +67,7 @@ fn a_host_with_its_key_uses_the_drive_and_others_do_not() {
     let mut host = connect(&target, options("host", FIRST, None)).unwrap();
     uses(&host, 1);
     assert!(host.statistics().is_ok());
-    // Without a key in the list, a host needs none.
+    // A host that is listed without a key needs none.
     uses(&connect(&target, HostOptions::new(NQN, "open")).unwrap(), 1);
     let wrong = connect(&target, options("host", SECOND, None)).err();
     assert!(matches!(wrong, Some(HostError::Authentication(Explanation::FAILED))), "{wrong:?}");
@@ -78,7 +78,7 @@ fn a_host_with_its_key_uses_the_drive_and_others_do_not() {
         stranger,
         Some(HostError::Status { status: Status::CONNECT_INVALID_HOST, .. })
     ));
-    // Every host may ask where the subsystem is.
+    // Every host may use discovery.
     connect(&target, HostOptions::new(DISCOVERY_NQN, "stranger")).unwrap();
     target.stop();
 }
@@ -92,7 +92,7 @@ fn the_controller_authenticates_to_hosts_that_ask_for_it() {
         (credentials.hashes, credentials.groups) = (vec![hash], vec![group]);
         uses(&connect(&target, options).unwrap(), 1);
     }
-    // The host does not believe it.
+    // The host does not trust the controller.
     let wrong = connect(&target, options("host", FIRST, Some(FIRST))).err();
     assert!(matches!(wrong, Some(HostError::Authentication(Explanation::FAILED))), "{wrong:?}");
     target.stop();
@@ -119,7 +119,7 @@ fn nothing_else_is_executed_before() {
     let download = Sqe { opcode: AdminOpcode::FIRMWARE_DOWNLOAD.0, ..Default::default() };
     let done = queue.execute(download, &vec![0; 1 << 20], 0).unwrap();
     assert_eq!(done.status, Status::AUTHENTICATION_REQUIRED);
-    // Wrong fields of the commands themselves.
+    // Invalid fields of the commands themselves.
     let send = |change: fn(&mut AuthCommand)| {
         let sqe = Admin::authentication(FabricsType::AUTHENTICATION_SEND, 72);
         let mut command = AuthCommand::read_from_bytes(sqe.as_bytes()).unwrap();
@@ -141,7 +141,7 @@ fn nothing_else_is_executed_before() {
         .execute(Admin::authentication(FabricsType::AUTHENTICATION_SEND, 4100), &long, 0)
         .unwrap();
     assert_eq!(done.status, Status::INVALID_SGL_LENGTH);
-    // The first message that makes no sense ends it, once the host has been told.
+    // The first invalid message ends the connection once the host has received the reason.
     let done = queue.execute(send(|_| {}), &[0xff; 72], 0).unwrap();
     assert!(done.status.is_success());
     let short = queue
@@ -178,7 +178,7 @@ fn keys_change_while_hosts_are_connected() {
     let request = serde_json::json!({ "command": "hosts", "hosts": hosts }).to_string();
     let changed = answer(request.as_bytes(), &target.subsystem);
     assert!(matches!(changed, Response::Done(_)), "{changed:?}");
-    // What was connected goes on, and new queues need the new keys.
+    // Existing connections continue, and new queues need the new keys.
     assert!(host.statistics().is_ok());
     assert!(host.io_queue(1).is_err());
     host.authenticate(new.clone()).unwrap();
@@ -189,7 +189,7 @@ fn keys_change_while_hosts_are_connected() {
     assert!(host.statistics().is_err());
 
     let mut host = connect(&target, options("host", SECOND, Some(FIRST))).unwrap();
-    // A list that is wrong changes nothing.
+    // An invalid list changes nothing.
     for (hosts, words) in [
         (serde_json::json!([{ "nqn": "host" }]), "host 1: nqn: "),
         (serde_json::json!([hosts[0], hosts[0]]), "host 2: nqn: "),
@@ -203,7 +203,7 @@ fn keys_change_while_hosts_are_connected() {
         assert!(reason.contains(words), "{reason}");
     }
     host.authenticate(new).unwrap();
-    // A host that is no longer listed has no key with which to authenticate.
+    // A host that is no longer listed has no key to authenticate with.
     let request = serde_json::json!({ "command": "hosts", "hosts": [entry("other", None, None)] });
     answer(request.to_string().as_bytes(), &target.subsystem);
     let gone = host.authenticate(Credentials::new(secret(SECOND), None)).err();
@@ -219,7 +219,7 @@ fn a_host_need_not_keep_a_controller_alive_that_it_has_not_enabled() {
     let mut queue = Queue::initialize(target.address, QueueOptions::default()).unwrap();
     let (sqe, data) = Admin::connect(&options, 0, 0xffff, 32);
     queue.execute(sqe, &data, 0).unwrap();
-    // It may have a large group to compute with.
+    // It may have to compute with a large group.
     std::thread::sleep(Duration::from_millis(900));
     let done = queue.execute(Admin::property_get(Property::CAP), &[], 0).unwrap();
     assert_eq!(done.status, Status::AUTHENTICATION_REQUIRED);
@@ -239,7 +239,7 @@ fn a_host_that_does_not_finish_is_cut_off() {
     let mut byte = [0];
     assert_eq!(std::io::Read::read(queue.stream(), &mut byte).unwrap(), 0);
     assert!(began.elapsed() < Duration::from_secs(20));
-    // One that is authenticated may be silent.
+    // An authenticated host may be silent.
     let mut host = connect(&target, options("host", FIRST, None)).unwrap();
     std::thread::sleep(Duration::from_millis(900));
     assert!(host.statistics().is_ok());

@@ -58,7 +58,7 @@ fn data_of_every_size_and_way_comes_back() {
             let back = succeed(&mut queue, IO.read(u64::from(blocks), blocks), &[], data.len());
             assert!(back == data, "{blocks} blocks, way {number}");
         }
-        // Many at a time, completed in any order.
+        // Many in parallel, completed in any order.
         let cids: Vec<u16> = (0..40u64)
             .map(|i| queue.submit(IO.write(i * 40, 40, None), &pattern(40, i as u8), 0))
             .collect();
@@ -111,7 +111,7 @@ fn the_drive_counts_as_the_device_does() {
         };
         device.apply(&[command]);
         if blocks > 2 {
-            // Writes with Ready to Transfer are executed when their data is there: keep the order.
+            // Writes with Ready to Transfer are executed once their data arrives: keep the order.
             while queue.outstanding() > 0 {
                 assert!(queue.complete().unwrap().status.is_success());
             }
@@ -127,7 +127,7 @@ fn the_drive_counts_as_the_device_does() {
     assert!(ours.relocated_pages > 1000, "garbage was collected: {ours:?}");
     assert_eq!(target.drive.snapshot().counters, ours);
     assert_eq!(target.drive.check_invariants(), Ok(()));
-    // The vendor log page has the same by handle.
+    // The vendor-specific log page reports the same by handle.
     let page = host.log(Lid::WAFER_HANDLES, 0, 0, 32 + 5 * 32).unwrap();
     let (head, rest) = HandlesLog::read_from_prefix(&page).unwrap();
     assert_eq!((&head.magic, head.count.get(), head.gc.get()), (b"WAFR", 5, 1));
@@ -231,7 +231,7 @@ fn placement_status_update_and_events() {
     let bad = [0u16, 4].map(U16::new);
     assert_eq!(refused(&mut queue, IO.handle_update(2), bad.as_bytes(), 0), Status::INVALID_FIELD);
     assert_eq!(status(&mut queue)[0], 254, "an update with a bad identifier changes nothing");
-    // A reclaim unit that is filled exactly is no event.
+    // A reclaim unit that is filled exactly causes no event.
     for lba in 0..256 {
         succeed(&mut queue, IO.write(lba, 1, Some(3)), &page, 0);
     }
@@ -308,7 +308,7 @@ fn manage(select: u32, nsid: u32) -> Sqe {
 fn namespaces_come_and_go_and_others_are_notified() {
     let target = Target::start(DataSpec::Memory);
     let (mut a, mut b) = (target.host("a"), target.host("b"));
-    // b wants notices.
+    // b enables notices.
     let config = AsyncEventConfig::new().with_namespace_attribute(true).into_bits();
     let set = Sqe {
         opcode: AdminOpcode::SET_FEATURES.0,
@@ -339,7 +339,7 @@ fn namespaces_come_and_go_and_others_are_notified() {
     };
     assert_eq!(made(&mut a, create(1000, 1, &[2, 0])), 1);
     assert_eq!(made(&mut a, create(8000, 0, &[])), 2);
-    // The drive chose handle 1 for the second: nobody may list it.
+    // The drive chose handle 1 for the second, so hosts must not list it.
     assert_eq!(no(&mut a, create(100, 1, &[1])), Status::INVALID_PLACEMENT_HANDLE_LIST);
     let usage = a.log(Lid::FDP_RUH_USAGE, 0, 1, 40).unwrap();
     assert_eq!([usage[8], usage[16], usage[24], usage[32]], [1, 2, 1, 0]);
@@ -376,7 +376,7 @@ fn namespaces_come_and_go_and_others_are_notified() {
     let before = target.drive.snapshot().counters;
     assert_eq!(before.host_bytes, 4 * 4096 + 1024);
     assert_eq!(before.rmw_pages, 1, "1 KiB is part of a page");
-    // Format gives the namespace other blocks and takes its data.
+    // Format changes the block size of the namespace and discards its data.
     let format = Sqe {
         opcode: AdminOpcode::FORMAT_NVM.0,
         nsid: 2.into(),
@@ -390,7 +390,7 @@ fn namespaces_come_and_go_and_others_are_notified() {
     a.admin("delete all", manage(1, 0xffff_ffff), &[], 0).unwrap();
     assert_eq!(refused(&mut qa, IO.read(0, 1), &[], 4096), Status::INVALID_FIELD);
 
-    // Without namespaces FDP can be switched; its logs then say that it is off.
+    // Without namespaces FDP can be disabled; its logs then report that.
     let fdp = |enable: u32| Sqe {
         opcode: AdminOpcode::SET_FEATURES.0,
         cdw10: SetFeaturesCdw10::new().with_fid(Fid::FDP.0).with_sv(true).into_bits().into(),

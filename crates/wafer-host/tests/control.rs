@@ -1,4 +1,4 @@
-//! Injected faults: what hosts see of each kind, and the socket of operators.
+//! Injected faults: the effect of each kind on hosts, and the operators' socket.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
@@ -15,7 +15,7 @@ use crate::common::Target;
 
 const IO: Io = Io { nsid: 1 };
 
-/// Carries out a request that must be right, and returns what it affects.
+/// Executes a valid request and returns what it affects.
 fn ctl(target: &Target, request: Value) -> Value {
     match execute(&target.subsystem, serde_json::from_value(request).unwrap()) {
         Response::Done(value) => value,
@@ -23,7 +23,7 @@ fn ctl(target: &Target, request: Value) -> Value {
     }
 }
 
-/// Carries out a request that is refused, and returns why.
+/// Executes a request that is refused and returns the reason.
 fn refused(target: &Target, request: Value) -> String {
     match execute(&target.subsystem, serde_json::from_value(request).unwrap()) {
         Response::Refused(reason) => reason,
@@ -47,7 +47,7 @@ fn newest_error(host: &mut Host) -> ErrorEntry {
     ErrorEntry::read_from_bytes(&host.log(Lid::ERROR, 0, 0, 64).unwrap()).unwrap()
 }
 
-/// Enables asynchronous events and asks for one.
+/// Enables asynchronous events and requests one.
 fn await_event(host: &mut Host, config: AsyncEventConfig) -> u16 {
     let set = Sqe {
         opcode: AdminOpcode::SET_FEATURES.0,
@@ -105,7 +105,7 @@ fn a_media_error_fails_reads_until_the_block_is_written() {
     assert_eq!((head.count.get(), first.slba.get(), first.blocks.get()), (1, 8, 4));
     let listed = &ctl(&target, json!({ "command": "status" }))["media_errors"];
     assert_eq!(*listed, json!([{ "namespace": 1, "lba": 8, "blocks": 4 }]));
-    // A write repairs its block only, and `clear` the rest; a host's own mark stays.
+    // A write repairs only its block, and `clear` the rest; a host's own mark remains.
     assert!(queue.execute(IO.write(8, 1, None), &[1; 4096], 0).unwrap().status.is_success());
     let mark = Sqe { opcode: NvmOpcode::WRITE_UNCORRECTABLE.0, ..IO.read(10, 1) };
     assert_eq!(status(&mut queue, mark, 0), Status::SUCCESS);
@@ -119,7 +119,7 @@ fn a_media_error_fails_reads_until_the_block_is_written() {
     ctl(&target, clear);
     assert_eq!([9, 11].map(|lba| read(&mut queue, lba)), [Status::SUCCESS; 2]);
     assert_eq!(read(&mut queue, 10), Status::UNRECOVERED_READ_ERROR);
-    // What a host marked is no error of the medium.
+    // A host's mark is not a media error.
     assert_eq!(smart(&mut host).media_errors.get() - before.media_errors.get(), 3);
 }
 
@@ -135,7 +135,7 @@ fn a_slow_read_delays_no_other_command() {
     let slow = queue.submit(IO.read(100, 1), &[], 4096);
     let quick = queue.submit(IO.read(101, 1), &[], 4096);
     assert_eq!(queue.complete().unwrap().cid, quick);
-    // A read that began before the slow one has ended.
+    // The fast read, which was submitted later, completed first.
     assert!(begun.elapsed() < Duration::from_millis(400));
     let done = queue.complete().unwrap();
     assert_eq!((done.cid, done.status, done.data.len()), (slow, Status::SUCCESS, 4096));
@@ -177,7 +177,7 @@ fn smart_values_and_warnings_are_those_that_are_injected() {
     let group = host.log(Lid::ENDURANCE_GROUP, 0, 1, 512).unwrap();
     let group = EnduranceGroupLog::read_from_bytes(&group).unwrap();
     assert_eq!((group.available_spare, group.percentage_used, group.critical_warning), (9, 130, 1));
-    // Beyond the threshold that a controller begins with.
+    // Beyond the default threshold of a controller.
     ask_event(&mut host);
     ctl(&target, json!({ "command": "health", "temperature": 350 }));
     assert_eq!(event(&mut host), (1, 1, Lid::SMART.0));
@@ -210,7 +210,7 @@ fn commands_fail_with_the_status_that_is_injected() {
             "host": "nqn.2026-11.io.wafer:victim", "namespace": 1,
         }),
     );
-    // Also a write whose data does not come with the command: the host is not asked for it.
+    // Also a write whose data is not in the capsule: the host is not asked to send it.
     let long = vec![1; 64 * 4096];
     let write = |queue: &mut Queue, data: &[u8]| {
         queue.execute(IO.write(0, data.len() as u32 / 4096, None), data, 0).unwrap().status
@@ -223,7 +223,7 @@ fn commands_fail_with_the_status_that_is_injected() {
     assert_eq!(write(&mut queue, &[1; 4096]), Status::WRITE_FAULT);
     assert_eq!(write(&mut queue, &long), Status::SUCCESS);
     assert_eq!(smart(&mut host).media_errors, before.media_errors);
-    // An admin command, by code, and one that may be tried again; a failed read counts as an error of the medium.
+    // An admin command, by code, and a retryable failure; a failed read counts as a media error.
     ctl(
         &target,
         json!({ "command": "fail", "opcode": "admin:6", "status": "internal-error", "count": 1 }),
@@ -281,7 +281,7 @@ fn connections_are_dropped() {
     assert_eq!(ctl(&target, dropped.clone()), json!({ "connections": 1 }));
     assert!(one.execute(IO.read(0, 1), &[], 4096).is_err());
     assert_eq!(read(&mut two, 0), Status::SUCCESS);
-    // Once the queue is gone the host connects it again.
+    // Once the queue is removed, the host can connect it again.
     let again = (0..100).find_map(|_| {
         std::thread::sleep(Duration::from_millis(20));
         host.io_queue(1).ok()
@@ -393,7 +393,7 @@ fn wrong_requests_change_nothing() {
     for list in ["connections", "media_errors", "read_delays", "failing"] {
         assert_eq!(status[list], json!([]), "{list}");
     }
-    // There is a limit to each kind.
+    // The number of each kind is limited.
     let fail = json!({ "command": "fail", "opcode": "read", "status": "2/1", "count": 1 });
     (0..256).for_each(|_| drop(ctl(&target, fail.clone())));
     assert!(refused(&target, fail).contains("256"));
@@ -438,13 +438,13 @@ fn the_socket_takes_lines_of_json_and_bounds_them() {
     let long = ask(&" ".repeat(MAX_LINE as usize));
     assert!(long["refused"].as_str().unwrap().contains("at most 262144 bytes"), "{long}");
     assert_eq!(lines.read_line(&mut String::new()).unwrap(), 0, "the connection is over");
-    // Clients beyond the limit are closed at once; those that send nothing do not keep the server from its end.
+    // Clients beyond the limit are disconnected immediately; silent ones do not keep the server from shutting down.
     let silent: Vec<_> = (0..12).map(|_| UnixStream::connect(&path).unwrap()).collect();
     let closed = silent.iter().filter(|stream| {
         stream.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
         (&**stream).read(&mut [0]).is_ok_and(|count| count == 0)
     });
-    // The client before may have seen the end of its connection before the server has its place back.
+    // The previous client may have seen its connection end before the server has freed its slot.
     assert!(matches!(closed.count(), 4 | 5));
     runtime.shutdown_timeout(Duration::from_secs(5));
 }

@@ -35,7 +35,7 @@ fn commands_that_the_journal_misses_fail() {
             let fails = journal && matches!(operation, Operation::Write(..));
             fails.then(|| io::Error::from_raw_os_error(28))
         });
-        // They arrive together, so the failure comes after the completions of all are there.
+        // They arrive together, so the failure occurs when the completions of all are ready.
         let range = DsmRange { slba: 8.into(), length: 8.into(), ..Default::default() };
         let writes = [
             queue.submit(io.write(0, 1, None), &[2; 512], 0),

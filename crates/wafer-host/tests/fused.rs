@@ -25,7 +25,7 @@ fn write(lba: u64, blocks: u32) -> Sqe {
     fused(IO.write(lba, blocks, None), SECOND)
 }
 
-/// Submits commands together, and returns the statuses in their order.
+/// Submits commands together and returns the statuses in order.
 fn submit(queue: &mut Queue, commands: &[(Sqe, &[u8])]) -> Vec<Status> {
     let cids: Vec<u16> = commands.iter().map(|(sqe, data)| queue.submit(*sqe, data, 0)).collect();
     let done: Vec<Completion> = commands.iter().map(|_| queue.complete().unwrap()).collect();
@@ -46,7 +46,7 @@ fn swap(queue: &mut Queue, lba: u64, blocks: u32, from: u8, to: u8) -> Vec<Statu
     submit(queue, &[(compare(lba, blocks), &from), (write(lba, blocks), &to)])
 }
 
-/// A queue that sends data in capsules, one that never does, and one that does for one block.
+/// Returns a queue that sends data in capsules, one that never does, and one that does for single blocks.
 fn queues(target: &Target) -> Vec<Queue> {
     [16384, 1024, 4096]
         .map(|in_capsule| {
@@ -125,7 +125,7 @@ fn commands_that_do_not_belong_together_fail() {
         let three =
             [(compare(50, 1), &block[..]), (compare(50, 1), &block), (write(50, 1), &block)];
         assert_eq!(submit(queue, &three)[0], Status::MISSING_FUSED);
-        // Other commands, other blocks, too many blocks, none of the namespace's.
+        // Other commands, different blocks, too many blocks, blocks outside the namespace.
         let invalid = Status::INVALID_FIELD;
         let wrong = [(fused(plain, FIRST), &block[..]), (write(50, 1), &block)];
         assert_eq!(submit(queue, &wrong), [invalid, invalid]);
@@ -172,10 +172,10 @@ fn a_first_command_waits_for_a_limited_time_and_not_beyond_a_reset() {
     assert_eq!(submit(&mut queue, &[(compare(3, 1), &block)]), [Status::MISSING_FUSED]);
     queue.submit(compare(3, 1), &block, 0);
     queue.flush().unwrap();
-    // It has to arrive before the reset, which takes another connection.
+    // It has to arrive before the reset, which uses another connection.
     std::thread::sleep(timeout / 4);
     host.reset().unwrap();
-    // The first is not completed: it was outstanding at the reset.
+    // The first gets no completion, because it was outstanding at the reset.
     assert_eq!(submit(&mut queue, &[(write(3, 1), &block)]), [Status::MISSING_FUSED]);
     assert_eq!(swap(&mut queue, 3, 1, 0, 1), DONE);
 }

@@ -1,4 +1,4 @@
-//! Hosts that break the rules: an error to them, no effect on others.
+//! Hosts that violate the protocol: they get an error, and others are unaffected.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -17,7 +17,7 @@ fn rest(stream: &mut TcpStream) -> Option<FatalError> {
     terminate(stream).map(|(term, _)| FatalError(term.fes.get()))
 }
 
-/// The same, with all that it says and the header that it shows.
+/// Returns the same with all of its fields, and the header that it contains.
 fn terminate(stream: &mut TcpStream) -> Option<(TermReq, Vec<u8>)> {
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     let mut all = Vec::new();
@@ -110,7 +110,7 @@ fn a_terminate_request_says_what_is_wrong_where() {
         bytes
     };
     let after = |pdu: Vec<u8>| [ic_req().as_bytes(), &pdu].concat();
-    // Offset of the field for a header or parameter at fault; nothing for what is out of order.
+    // Offset of the field for a faulty header or parameter; zero for a PDU out of order.
     let cases: Vec<(Vec<u8>, FatalError, u32, usize)> = vec![
         (changed(0, 9), FatalError::INVALID_HEADER, 0, 0),
         (changed(2, 100), FatalError::INVALID_HEADER, 2, 0),
@@ -123,7 +123,7 @@ fn a_terminate_request_says_what_is_wrong_where() {
     ];
     for (mut bytes, expected, information, at) in cases {
         if bytes.len() == 136 {
-            // A type that there is not.
+            // An undefined type.
             bytes[128] = 0x33;
         }
         let mut stream = TcpStream::connect(target.address).unwrap();
@@ -131,7 +131,7 @@ fn a_terminate_request_says_what_is_wrong_where() {
         let (term, shown) = terminate(&mut stream).expect("a terminate request");
         assert_eq!((FatalError(term.fes.get()), term.fei.get()), (expected, information));
         assert_eq!((term.header.hlen, term.header.pdo, term.header.flags), (24, 0, 0));
-        // The beginning of the PDU at fault, at most 128 bytes of it.
+        // The beginning of the faulty PDU, at most 128 bytes of it.
         assert!(shown.len() >= 8 && shown.len() <= 128, "{} bytes", shown.len());
         assert_eq!(shown, bytes[at..at + shown.len()], "{expected:?}");
     }
@@ -155,7 +155,7 @@ fn more_data_in_a_pdu_than_was_agreed_on() {
         stream.read_exact(&mut r2t).unwrap();
         let r2t = R2t::read_from_bytes(&r2t).unwrap();
         let pdu = h2c(5, r2t.ttag.get(), 0, &vec![1; bytes], !plain);
-        // It may end before it has taken all.
+        // The connection may end before it has taken all.
         let _ = stream.write_all(&pdu);
         assert_eq!(rest(stream), Some(FatalError::LIMIT_EXCEEDED), "{bytes} bytes");
     }
@@ -179,7 +179,7 @@ fn a_host_may_terminate_a_connection() {
     let mut first = host.io_queue(1).unwrap();
     let mut second = host.io_queue(2).unwrap();
     first.stream().write_all(&terminate(FatalError::INVALID_HEADER, &[6; 24])).unwrap();
-    // The connection ends without a response; the other queue goes on, and the first can be had again.
+    // The connection ends without a response; the other queue continues, and the first can be connected again.
     assert_eq!(rest(first.stream()), None);
     assert!(second.execute(IO.read(0, 1), &[], 4096).unwrap().status.is_success());
     let started = Instant::now();
@@ -187,11 +187,11 @@ fn a_host_may_terminate_a_connection() {
         assert!(started.elapsed() < Duration::from_secs(5));
         std::thread::sleep(Duration::from_millis(10));
     }
-    // One that says more than a header: a fault of its own.
+    // A request longer than a header is itself a fault.
     let mut third = host.io_queue(3).unwrap();
     third.stream().write_all(&terminate(FatalError::SEQUENCE, &[0; 129])).unwrap();
     assert_eq!(rest(third.stream()), Some(FatalError::INVALID_HEADER));
-    // On the admin queue it ends the controller with all its queues.
+    // On the admin queue, it ends the controller with all its queues.
     host.admin.stream().write_all(&terminate(FatalError::SEQUENCE, &[])).unwrap();
     assert_eq!(rest(host.admin.stream()), None);
     assert_eq!(rest(second.stream()), None);
@@ -202,7 +202,7 @@ fn a_host_may_terminate_a_connection() {
     }
 }
 
-/// A queue with a write of 40 KiB that waits for its data, and its R2T.
+/// Returns a queue with a write of 40 KiB that waits for its data, and the R2T.
 fn waiting(host: &Host, r2ts: u32) -> (Queue, TcpStream, R2t) {
     let mut options = HostOptions::new(NQN, "waiting");
     options.queue = QueueOptions { r2ts, in_capsule: 1024, ..QueueOptions::default() };
@@ -262,7 +262,7 @@ fn data_that_was_not_asked_for() {
         stream.write_all(&make(r2t.ttag.get(), &half)).unwrap();
         assert_eq!(rest(&mut stream), Some(expected), "{what}");
     }
-    // Nobody else noticed, and nothing of it was written.
+    // Others were unaffected, and none of this was written.
     let done = bystander.execute(IO.read(0, 1), &[], 4096).unwrap();
     assert!(done.data == page);
     assert_eq!(target.drive.snapshot().counters.host_bytes, 4096);
@@ -297,7 +297,7 @@ fn wrong_digests() {
     };
     let head = CapsuleCmd { header, sqe };
     let mut bytes = [head.as_bytes(), &digest(head.as_bytes()), &data, &digest(&data)].concat();
-    // A wrong data digest fails the command; the connection goes on.
+    // A wrong data digest fails the command; the connection continues.
     let last = bytes.len() - 1;
     bytes[last] ^= 1;
     queue.stream().write_all(&bytes).unwrap();
@@ -324,7 +324,7 @@ fn wrong_digests_of_data_that_was_asked_for() {
     let target = Target::start(DataSpec::Memory);
     let host = host_with_digests(&target);
     let mut queue = host.io_queue(1).unwrap();
-    // One of the two parts has a wrong digest, then none.
+    // One of the two parts has a wrong digest, then neither.
     for (wrong, expected) in [
         (0, Status::TRANSIENT_TRANSPORT_ERROR),
         (1, Status::TRANSIENT_TRANSPORT_ERROR),
@@ -413,7 +413,7 @@ fn connecting_wrongly() {
     let one = host.io_queue(1).unwrap();
     assert!(host.io_queue(1).is_err(), "a queue is connected once");
     drop(one);
-    // Its place is free again, soon.
+    // Its slot is free again soon.
     let again = Instant::now();
     while host.io_queue(1).is_err() {
         assert!(again.elapsed() < Duration::from_secs(5));
@@ -425,7 +425,7 @@ fn connecting_wrongly() {
 fn silent_hosts_are_given_up() {
     let timeout = Duration::from_millis(400);
     let target = Target::with(config("64MiB"), DataSpec::Memory, false, timeout);
-    // Never sends a byte; sends half a PDU; never connects; owes data.
+    // One never sends a byte, one sends half a PDU, and one owes data.
     let mut silent = TcpStream::connect(target.address).unwrap();
     let mut half = TcpStream::connect(target.address).unwrap();
     half.write_all(&ic_req().as_bytes()[..50]).unwrap();
@@ -436,7 +436,7 @@ fn silent_hosts_are_given_up() {
     assert_eq!(rest(&mut half), None);
     assert_eq!(rest(&mut owing), None);
     assert!(started.elapsed() < Duration::from_secs(5));
-    // A host that only rests is not.
+    // An idle host is not disconnected.
     let mut queue = other.io_queue(1).unwrap();
     std::thread::sleep(3 * timeout);
     assert!(queue.execute(IO.read(0, 1), &[], 4096).unwrap().status.is_success());
@@ -540,7 +540,7 @@ fn a_load_that_verifies_notices_what_is_lost() {
     let result = load.run(target.address, &options, 1).unwrap();
     assert_eq!((result.commands, result.failed, result.wrong), (9_000, 0, 0));
     assert!(result.verified > 1_500 && result.verified <= 2_000, "{}", result.verified);
-    // A drive that keeps nothing has lost all.
+    // A drive that stores nothing has lost everything.
     let target = Target::start(DataSpec::None);
     let result = load.run(target.address, &options, 1).unwrap();
     assert_eq!((result.failed, result.wrong), (0, result.verified));

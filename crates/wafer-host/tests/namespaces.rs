@@ -51,7 +51,7 @@ fn identifiers(host: &mut Host, nsid: u32) -> ([u8; 16], [u8; 16]) {
     (of(0, Nidt::NGUID), of(20, Nidt::UUID))
 }
 
-/// Returns group, state and namespaces of each descriptor of the ANA log.
+/// Returns the group, state and namespaces of each descriptor of the ANA log.
 fn groups(host: &mut Host) -> Vec<(u32, u8, Vec<u32>)> {
     let page = host.log(Lid::ANA, 0, 0, 256).unwrap();
     let (head, mut rest) = AnaLog::ref_from_prefix(&page).unwrap();
@@ -83,7 +83,7 @@ fn a_namespace_goes_and_comes_back_as_another() {
     host.admin("set features", enable, &[], 0).unwrap();
     let request = Sqe { opcode: AdminOpcode::ASYNC_EVENT_REQUEST.0, ..Default::default() };
 
-    // Hosts rely on what they tell it by as long as they see it.
+    // Hosts rely on the identity of a namespace as long as they see it.
     let uuid = "9f1a6c8e-0d3b-4a6e-8a56-2f7c1d0b7e11";
     for wrong in [
         json!({ "command": "namespace", "namespace": 2, "uuid": uuid }),
@@ -112,9 +112,9 @@ fn a_namespace_goes_and_comes_back_as_another() {
         let status = queue.execute(sqe, &[], BLOCK).unwrap().status;
         assert_eq!(status.is_success(), sqe.nsid.get() == 1, "{status:?}");
     }
-    // No host that connects now sees it either.
+    // Hosts that connect now do not see it either.
     assert_eq!(active(&mut target.host("later")), [1]);
-    // Switching it off again is no change: nothing is sent, and the next completion is that of a command.
+    // Switching it off again changes nothing: no event is sent, and the next completion belongs to a command.
     let cid = host.admin.submit(request, &[], 0);
     change(&target, json!({ "command": "namespace", "namespace": 2, "on": false }));
     assert_eq!(active(&mut host), [1]);
@@ -134,7 +134,7 @@ fn a_namespace_goes_and_comes_back_as_another() {
     let Response::Done(status) = ctl(&target, json!({ "command": "status" })) else { panic!() };
     assert_eq!(status["namespaces"][1]["uuid"], uuid);
     assert_eq!(status["ports"][0]["groups"].as_array().unwrap().len(), 2);
-    // A group without namespaces is listed if it is not as at first.
+    // A group without namespaces is listed if its state is not the default.
     change(&target, json!({ "command": "ana", "port": 1, "group": 9, "state": "change" }));
     let Response::Done(status) = ctl(&target, json!({ "command": "status" })) else { panic!() };
     assert_eq!(status["ports"][0]["groups"][2], json!({ "group": 9, "state": "change" }));
@@ -163,7 +163,7 @@ fn groups_have_states_of_their_own() {
     };
     let [first, second, _] = statuses(|io| io.read(0, 1));
     assert_eq!([first, second], [Status::SUCCESS, Status::ANA_INACCESSIBLE]);
-    // A flush of all namespaces concerns one that cannot be reached.
+    // A flush of all namespaces includes one that cannot be reached.
     let [first, second, all] = statuses(Io::flush);
     assert_eq!(
         [first, second, all],

@@ -1,4 +1,4 @@
-//! Several ports: where hosts find them, and what each says of its access to namespaces.
+//! Several ports: how hosts find them, and the access to namespaces that each reports.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ struct Ports {
 
 impl Ports {
     fn start() -> Self {
-        // Its drive is served again, at two addresses.
+        // Serves the target's drive a second time, at two addresses.
         let target = Target::start(DataSpec::Memory);
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
         let (stop, stopping) = watch::channel(false);
@@ -136,7 +136,7 @@ fn a_port_has_a_state_of_its_own() {
         let data = vec![7; 64 << 10];
         let commands = [
             (IO.write(0, 1, None), 4096, 0),
-            // Its data goes apart from it: the host is not asked for it.
+            // Its data is not in the capsule: the host is not asked to send it.
             (IO.write(0, 16, None), 64 << 10, 0),
             (IO.read(0, 1), 0, 4096),
             (IO.compare(0, 1), 4096, 0),
@@ -150,7 +150,7 @@ fn a_port_has_a_state_of_its_own() {
             let done = queues[0].execute(sqe, &data[..send], receive).unwrap();
             assert_eq!(done.status, Status::SUCCESS);
         }
-        // What tells hosts of namespaces works through any port.
+        // Commands that report on namespaces work through any port.
         let _: IdentifyNamespace = hosts[1].identify(Cns::NAMESPACE, 1).unwrap();
         let features = [(Fid::ERROR_RECOVERY, refused), (Fid::VOLATILE_WRITE_CACHE, None)];
         for (fid, refused) in features {
@@ -195,7 +195,7 @@ fn hosts_hear_of_a_change_of_their_port() {
     let event = hosts[1].admin.complete().unwrap();
     assert_eq!((event.cid, event.dw), (cids[1], 0x000c_0302), "notice, ANA change, log page 12");
     assert_eq!(group(&mut hosts[1], 0).1.state, AnaState::INACCESSIBLE.0);
-    // The other port has not changed: the next completion is that of a command.
+    // The other port has not changed: the next completion belongs to a command.
     let identify = hosts[0].admin.execute(Admin::identify(Cns::CONTROLLER, 0), &[], 4096).unwrap();
     assert!(identify.cid != cids[0] && hosts[0].admin.outstanding() == 1);
     ports.stop();

@@ -1,5 +1,5 @@
-//! A host that sends one command after another and is alone: its queue has a thread of its own, which it has to leave for whatever
-//! is not a command and its data.
+//! A single host that sends one command after another. Its queue has its own thread, which it leaves for anything
+//! other than commands and their data.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use wafer_target::transport::ServerOptions;
 use crate::common::{Target, config};
 
 const IO: Io = Io { nsid: 1 };
-/// More commands in a row than it takes.
+/// More commands in a row than that takes.
 const MANY: u64 = 100;
 
 /// Writes and reads single blocks, one after another.
@@ -38,12 +38,12 @@ fn a_quick_host_may_be_slow_send_long_data_and_meet_others() {
     let (mut host, other) = (target.host("a"), target.host("b"));
     let mut queue = host.io_queue(1).unwrap();
     hurry(&mut queue, 1);
-    // Every write is counted when its host hears of it.
+    // Every write is counted before its host receives the completion.
     assert_eq!(counted(&mut host), MANY);
     // Slower than a thread waits.
     std::thread::sleep(Duration::from_millis(50));
     hurry(&mut queue, 2);
-    // Data that the server has to ask for, and more than one turn.
+    // Data that the server has to request, and more than one turn.
     for byte in 3..20 {
         let long = vec![byte; 1 << 20];
         let done = queue.execute(IO.write(0, 256, None), &long, 0).unwrap();
@@ -52,7 +52,7 @@ fn a_quick_host_may_be_slow_send_long_data_and_meet_others() {
         assert!(done.status == Status::SUCCESS && done.data == long);
         hurry(&mut queue, byte);
     }
-    // Another host in between, and both at a time.
+    // Another host in between, and both concurrently.
     let mut second = other.io_queue(1).unwrap();
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -63,7 +63,7 @@ fn a_quick_host_may_be_slow_send_long_data_and_meet_others() {
         });
         hurry(&mut queue, 20);
     });
-    // An error, and what follows it.
+    // An error, and commands after it.
     let beyond = queue.execute(IO.read(u64::MAX - 8, 1), &[], 4096).unwrap();
     assert_eq!(beyond.status, Status::LBA_OUT_OF_RANGE);
     hurry(&mut queue, 21);
@@ -77,7 +77,7 @@ fn a_quick_host_is_gone_when_it_or_the_server_ends() {
     let mut queue = host.io_queue(1).unwrap();
     hurry(&mut queue, 1);
     drop(queue);
-    // Its queue is free again.
+    // Its queue ID is free again.
     let since = Instant::now();
     let mut queue = loop {
         match host.io_queue(1) {
@@ -101,7 +101,7 @@ fn a_quick_host_that_takes_no_output_is_disconnected() {
     let host = target.host("a");
     let mut queue = host.io_queue(1).unwrap();
     hurry(&mut queue, 1);
-    // More than the sockets hold: 60 reads of 2 MiB.
+    // More than the sockets can buffer: 60 reads of 2 MiB.
     for _ in 0..60 {
         queue.submit(IO.read(0, 512), &[], 2 << 20);
     }
@@ -112,7 +112,7 @@ fn a_quick_host_that_takes_no_output_is_disconnected() {
         taken += 1;
     }
     assert!(taken < 60);
-    // Others go on.
+    // Others continue.
     let other = target.host("b");
     let mut second = other.io_queue(1).unwrap();
     hurry(&mut second, 2);

@@ -1,4 +1,4 @@
-//! Several subsystems at the ports of one server: discovery, who gets which, and that they are apart.
+//! Several subsystems at the ports of one server: discovery, access and isolation.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ fn subsystem(nqn: &str, capacity: &str, access: Access) -> Arc<Subsystem> {
     Subsystem::with_access(drive, wafer_io::SUPPORTED, options, access)
 }
 
-/// Serves two: hosts named `guest` may use the other one only.
+/// Serves two subsystems; hosts named `guest` may use only the second one.
 fn start() -> (Target, Arc<Subsystem>) {
     let admin = [(HostOptions::new(NQN, "admin").hostnqn, Rights { manage: true }.into())];
     let first = subsystem(NQN, "64MiB", Access::Listed(admin.into()));
@@ -83,10 +83,10 @@ fn hosts_of_two_subsystems_share_nothing() {
     queues[1].execute(IO.write(8, 1, None), &[0; 4096], 0).unwrap();
     let counted = |subsystem: &Subsystem| subsystem.drive.counters().counters.host_bytes;
     assert_eq!((counted(&target.subsystem), counted(&second)), (4096, 8192));
-    // A controller of each has the first identifier.
+    // In each, the first controller has the first ID.
     let ids = [&target.subsystem, &second].map(|s| s.controllers()[0].cntlid);
     assert_eq!(ids, [1, 1]);
-    // The end of a host's controller is that of its own subsystem.
+    // Disconnecting a host removes its controller from its own subsystem only.
     drop(queues);
     let [first, other] = hosts;
     drop(other);
@@ -116,7 +116,7 @@ fn operators_name_the_subsystem() {
     assert!(matches!(named(OTHER), Response::Done(_)));
     assert_eq!(second.injected().health.temperature, Some(350));
     assert_eq!(target.subsystem.injected().health.temperature, None);
-    // With one subsystem no name is needed.
+    // With a single subsystem, no name is needed.
     let single = answer(br#"{"command":"clear"}"#, &second);
     assert!(matches!(single, Response::Done(_)));
     assert_eq!(second.injected().health.temperature, None);

@@ -1,4 +1,4 @@
-//! Hosts that share a drive: none reaches the data of another, and none stops the others.
+//! Hosts that share a drive: none reaches the data of another, and none blocks the others.
 
 use std::io::Write as _;
 use std::net::TcpStream;
@@ -52,8 +52,8 @@ fn read(queue: &mut Queue, lba: u64) -> Vec<u8> {
     done.data
 }
 
-/// Each round: copies of old data are under way when the namespace goes, and the one that has its place is written
-/// at once. Nothing of the old one may come through.
+/// In each round, copies of old data are in flight when the namespace is removed, and its successor is written
+/// immediately. No old data may appear.
 fn copies_against(renew: impl Fn(&Target, &mut Host)) {
     let folder = tempfile::tempdir().unwrap();
     let target = Target::start(DataSpec::File(folder.path().join("drive.img")));
@@ -80,7 +80,7 @@ fn copies_against(renew: impl Fn(&Target, &mut Host)) {
             let _ = copies.complete().unwrap();
         }
         for lba in places {
-            // A copy that came after all sees the new source, which is empty.
+            // A copy that began later sees the new source, which is empty.
             let found = read(&mut data, lba);
             assert!(found.iter().all(|b| *b == round || *b == 0), "round {round}, block {lba}");
         }
@@ -121,7 +121,7 @@ fn long_commands_do_not_stop_a_neighbour() {
             scope.spawn(move || {
                 let host = target.host(name);
                 let mut queue = host.io_queue(1).unwrap();
-                // The second kind overlaps: it reads all before it writes.
+                // The second kind overlaps, so it reads everything before it writes.
                 let ranges = [
                     copy_ranges(0, COPY, COPY_RANGE_BLOCKS),
                     copy_ranges(1000, COPY, COPY_RANGE_BLOCKS),
@@ -140,7 +140,7 @@ fn long_commands_do_not_stop_a_neighbour() {
         let mut queue = host.io_queue(1).unwrap();
         let started = Instant::now();
         let mut writes = 0;
-        // A fraction of a write a second, if each waited for a batch of copies.
+        // If each write waited for a batch of copies, there would be less than one per second.
         while writes < 500 && started.elapsed() < Duration::from_secs(30) {
             let done = queue.execute(IO.write(16000, 1, None), &[1; 4096], 0).unwrap();
             assert!(done.status.is_success());
@@ -178,7 +178,7 @@ fn a_list_of_whole_drives_is_deallocated_once() {
     for _ in 0..3 {
         assert!(hostile.complete().unwrap().status.is_success());
     }
-    // 768 whole drives of 64 Mi pages each took minutes.
+    // Done in full, 768 ranges of 64 Mi pages each would take minutes.
     assert!(started.elapsed() < Duration::from_secs(30), "{:?}", started.elapsed());
     let counters = target.drive.snapshot().counters;
     assert_eq!((counters.deallocated_pages, counters.rejected), (256, 0));
@@ -188,7 +188,7 @@ fn a_list_of_whole_drives_is_deallocated_once() {
 fn a_reset_drops_asynchronous_event_requests() {
     let target = Target::start(DataSpec::None);
     let mut host = target.host("a");
-    // The admin queue has 32 entries: each round would take four for good.
+    // The admin queue has 32 entries; a leak would cost four per round.
     for _ in 0..12 {
         for _ in 0..4 {
             let request = Sqe { opcode: AdminOpcode::ASYNC_EVENT_REQUEST.0, ..Default::default() };
@@ -210,7 +210,7 @@ fn a_byte_now_and_then_does_not_hold_a_connection() {
         header: PduHeader { pdu_type: 0, hlen: 128, plen: 128.into(), ..Default::default() },
         ..Default::default()
     };
-    // The answer to the first PDU does not restart the time for the second.
+    // The response to the first PDU does not restart the timer for the second.
     std::thread::sleep(Duration::from_millis(300));
     stream.write_all(request.as_bytes()).unwrap();
     let started = Instant::now();
@@ -240,7 +240,7 @@ fn connections_beyond_the_limit_are_closed() {
     }
 }
 
-/// Connects a queue whose writes send their data apart.
+/// Connects a queue whose writes send their data outside the capsule.
 fn writer(target: &Target, name: &str) -> (Host, Queue) {
     let mut options = HostOptions::new(NQN, name);
     options.queue = QueueOptions { in_capsule: 1024, ..QueueOptions::default() };
@@ -255,7 +255,7 @@ fn hosts_that_hoard_buffers_do_not_stop_others() {
     let options = ServerOptions { timeout, buffers: Pool::SMALLEST, ..ServerOptions::default() };
     let target =
         Target::with_options(config("64MiB"), DataSpec::None, false, options, Access::default());
-    // Commands that ask for buffers and never fill them.
+    // Commands that request buffers and never fill them.
     let hoard = |name: &str| {
         let (host, mut queue) = writer(&target, name);
         for _ in 0..100 {
@@ -265,12 +265,12 @@ fn hosts_that_hoard_buffers_do_not_stop_others() {
         (host, queue)
     };
     let (_other, mut queue) = writer(&target, "other");
-    // As much as one connection can take leaves room.
+    // What one connection can take leaves room for others.
     let one = hoard("one");
     let started = Instant::now();
     write(&mut queue, 0, 2);
     assert!(started.elapsed() < timeout, "{:?}", started.elapsed());
-    // All together take everything; the others wait until the time of the first is up, and no longer.
+    // All together take everything; the others wait only until the first times out.
     let all: Vec<_> = (0..25).map(|n| hoard(&format!("h{n}"))).collect();
     let started = Instant::now();
     write(&mut queue, 0, 2);
@@ -309,7 +309,7 @@ fn hosts_have_the_rights_that_the_list_gives_them() {
     }
     let mut queue = user.io_queue(1).unwrap();
     write(&mut queue, 0, 1);
-    // What the host may not do, its controller does not have.
+    // The controller does not report what the host may not do.
     let oacs = |host: &mut Host| {
         let id: IdentifyController = host.identify(Cns::CONTROLLER, 0).unwrap();
         let effects = host.log(Lid::EFFECTS, 0, 0, 4096).unwrap();

@@ -10,18 +10,18 @@ use super::sync_note::SyncNote;
 use super::write_log::{FRAME, LogWork, WriteLog};
 use crate::files::StorageFile;
 
-/// Longest deallocation that goes through the write log, bytes. The hole of a longer one is worth a wait.
+/// Longest deallocation that goes through the write log, bytes. A longer hole is worth a wait.
 const SHORT_HOLE: u64 = 2 << 20;
 
-/// The data of a drive. The file is locked: two servers on one file would destroy each other's data.
+/// The data of a drive. The file is locked, because two servers on one file would destroy each other's data.
 ///
-/// After a sync that failed, the system may have dropped what was to be written, and later syncs succeed. So no sync
-/// succeeds here after one that failed. Syncs exclude each other, because the system reports a failure only once.
+/// After a failed sync, the system may have dropped dirty data although later syncs succeed. Therefore no sync succeeds
+/// here after one has failed. Syncs exclude each other, because the system reports a failure only once.
 pub struct DataFile {
     file: Arc<dyn StorageFile>,
     log: WriteLog,
     note: SyncNote,
-    /// Why a sync failed.
+    /// The error of the failed sync.
     lost: OnceLock<String>,
     /// Held during a sync.
     syncing: Mutex<()>,
@@ -32,7 +32,7 @@ pub struct DataFile {
 }
 
 impl DataFile {
-    /// Creates the data of a drive of a file that is open, its write log, and the note of syncs that failed.
+    /// Creates the data of a drive from an open file, its write log, and its sync note.
     pub fn new(file: Arc<dyn StorageFile>, log: WriteLog, note: SyncNote) -> Self {
         DataFile {
             file,
@@ -50,18 +50,18 @@ impl DataFile {
         &self.file
     }
 
-    /// Returns why a sync failed, if one did.
+    /// Returns the error of the failed sync, if one failed.
     pub(crate) fn lost(&self) -> Option<String> {
         self.lost.get().cloned()
     }
 
-    /// Returns whether a sync of an earlier server may have failed: what it wrote since its last checkpoint has to be
-    /// written again.
+    /// Returns whether a sync of an earlier server may have failed, so that everything written since its last
+    /// checkpoint has to be rewritten.
     pub fn is_uncertain(&self) -> bool {
         self.note.is_inherited()
     }
 
-    /// Takes note that all of that was written again.
+    /// Records that all of that has been rewritten.
     pub fn written_again(&self) {
         self.note.written_again();
     }
@@ -70,7 +70,7 @@ impl DataFile {
         self.lost().map_or(Ok(()), |why| Err(io::Error::other(why)))
     }
 
-    /// Makes everything written before survive a power loss: in the log, or in the file.
+    /// Makes everything written so far survive a power loss, in the log or in the file.
     pub(crate) fn sync(&self) -> io::Result<()> {
         self.check_lost()?;
         if !self.log.sync()? {
@@ -87,24 +87,24 @@ impl DataFile {
         self.try_sync(|file| file.sync())
     }
 
-    /// Takes over what an earlier server left in the write log. Nothing may be written before.
+    /// Takes over the contents of an earlier server's write log. Nothing may be written before.
     pub fn begin(&self) -> io::Result<()> {
         self.log.begin(&*self.file, &|| self.sync_file())
     }
 
-    /// Empties the write log into the file, which has everything then and is durable. After a sync that failed it
-    /// never is, and nothing moves.
+    /// Empties the write log into the file, which then has everything durably. After a failed sync that is impossible,
+    /// and nothing moves.
     pub fn empty_log(&self) -> io::Result<()> {
         self.check_lost()?;
         self.log.empty(&*self.file, &|| self.sync_file())
     }
 
-    /// Empties the write log and overwrites what it held.
+    /// Empties the write log and overwrites its contents.
     pub fn erase_log(&self) -> io::Result<()> {
         self.log.erase(&*self.file, &|| self.sync_file())
     }
 
-    /// Has `notify` called whenever [`Self::work`] would keep later writes from waiting.
+    /// Has `notify` called whenever [`Self::work`] would spare later writes from waiting.
     pub fn on_work(&self, notify: impl Fn(LogWork) + Send + Sync + 'static) {
         self.log.on_work(Box::new(notify));
     }
@@ -118,7 +118,7 @@ impl DataFile {
         }
     }
 
-    /// Makes room in the log for this many bytes of frames. After a sync that failed there never is.
+    /// Makes room in the log for this many bytes of frames, which fails after a failed sync.
     fn make_room(&self, bytes: usize) -> io::Result<()> {
         self.check_lost()?;
         self.log.make_room(&*self.file, bytes, &|| self.sync_file())
@@ -156,7 +156,7 @@ impl DataFile {
         self.in_place(offset, length, None, || self.file.punch_hole(offset, length))
     }
 
-    /// Makes a range read as zeroes; its space is freed now or, if it is short, together with its neighbours.
+    /// Makes a range read as zeroes. Its space is freed now or, if the range is short, together with its neighbours.
     fn deallocate(&self, offset: u64, length: u64) -> io::Result<()> {
         if length == 0 || length > SHORT_HOLE {
             return self.punch_hole(offset, length);
@@ -181,7 +181,7 @@ impl DataFile {
         Ok(())
     }
 
-    /// Syncs and sets the mark. Returns whether the medium keeps marks.
+    /// Syncs and sets the mark. Returns whether the medium supports marks.
     pub fn set_mark(&self, mark: &[u8]) -> io::Result<bool> {
         self.try_sync(|file| file.set_mark(mark))
     }
@@ -206,7 +206,7 @@ pub(crate) struct FileStore {
 }
 
 impl FileStore {
-    /// Creates a store of `size` bytes at `base` of the file, which is extended if it ends before.
+    /// Creates a store of `size` bytes at `base` of the file, which is extended if it is too short.
     pub(crate) fn new(data: &Arc<DataFile>, base: u64, size: u64) -> io::Result<Self> {
         let end = base.checked_add(size).ok_or(io::ErrorKind::InvalidInput)?;
         if data.file.len()? < end {

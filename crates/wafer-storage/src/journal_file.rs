@@ -1,8 +1,8 @@
-//! The file of the journal, of which a part is the write log's: what both must know of its syncs.
+//! The file shared by the journal and the write log, with a record of its failed syncs.
 //!
-//! After a sync that failed, the system may take what it could not write for written, and later syncs succeed. Whoever
-//! called for the sync, frames of both parts may be gone from the medium then. So the file counts the syncs that
-//! failed: a sync that succeeds proves something only of what was written since the last one that failed.
+//! After a failed sync, the system may consider dirty data written, and later syncs succeed. Whichever part requested
+//! the sync, the medium may then lack frames of both. Therefore the file counts failed syncs: a successful sync covers
+//! only what was written since the last failed one.
 
 use std::io;
 use std::ops::Deref;
@@ -14,24 +14,24 @@ use crate::files::StorageFile;
 /// The file of a journal.
 pub struct JournalFile {
     file: Arc<dyn StorageFile>,
-    /// Syncs that failed.
+    /// Number of failed syncs.
     failures: AtomicU64,
-    /// Held during a sync: the system reports a failure only once.
+    /// Held during a sync, because the system reports a failure only once.
     syncing: Mutex<()>,
 }
 
 impl JournalFile {
-    /// Creates the file of a journal of one that is open, without syncs that failed.
+    /// Creates a journal file from an open file, without failed syncs.
     pub fn new(file: Arc<dyn StorageFile>) -> Arc<Self> {
         Arc::new(JournalFile { file, failures: AtomicU64::new(0), syncing: Mutex::new(()) })
     }
 
-    /// Returns the number of syncs that failed.
+    /// Returns the number of failed syncs.
     pub fn failures(&self) -> u64 {
         self.failures.load(Ordering::Acquire)
     }
 
-    /// Makes everything written since the last sync that failed survive a power loss, and returns how many failed.
+    /// Makes everything written since the last failed sync survive a power loss, and returns the number of failures.
     ///
     /// # Errors
     /// The medium fails.
@@ -44,10 +44,10 @@ impl JournalFile {
         Ok(self.failures())
     }
 
-    /// Makes everything written since there were `since` failures survive a power loss.
+    /// Makes everything written since the count of failures was `since` survive a power loss.
     ///
     /// # Errors
-    /// The medium fails, or a sync failed since.
+    /// The medium fails, or a sync has failed since then.
     pub fn sync_since(&self, since: u64) -> io::Result<()> {
         if self.sync()? == since {
             return Ok(());

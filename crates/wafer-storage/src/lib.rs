@@ -1,4 +1,4 @@
-//! Where user data lives. The device model counts; a [`Backend`] keeps the bytes, one [`Store`] for each
+//! Storage of user data. The device model only counts; a [`Backend`] stores the bytes, with one [`Store`] per
 //! namespace, and makes short writes atomic ([`WriteLog`]).
 //!
 //! All access to files goes through [`Storage`], which tests replace to inject faults.
@@ -6,7 +6,7 @@
 //! | backend | data | survives the server | memory |
 //! |---|---|---|---|
 //! | `none` | dropped; reads return zeroes | no | none |
-//! | `memory` | kept in memory, allocated as it is written | no | what was written |
+//! | `memory` | kept in memory, allocated as it is written | no | as much as was written |
 //! | `file:PATH` | one sparse file | yes | none |
 
 mod file;
@@ -34,16 +34,16 @@ pub use sync_note::SyncNote;
 pub use write_log::LogWork;
 pub use write_log::WriteLog;
 
-/// Bytes that a store writes as a whole or not at all: [`ATOMIC_BLOCKS`] of the longest logical blocks.
+/// Bytes that a store writes atomically: [`ATOMIC_BLOCKS`] of the largest logical blocks.
 pub const ATOMIC: u64 = ATOMIC_BLOCKS as u64 * 4096;
 
-/// Logical blocks that a write changes as a whole, for everybody who reads them, and after a kill or a power loss.
+/// Logical blocks of a write that is atomic for all readers, and across a kill or a power loss.
 pub const ATOMIC_BLOCKS: u16 = 16;
 
-/// Commands that failed because their data could not be reached.
+/// Commands that failed because their data could not be accessed.
 static FAILURES: AtomicU64 = AtomicU64::new(0);
 
-/// Logs that data could not be reached: the first time, and then the 2nd, 4th, 8th ..., since a host may go on for days.
+/// Logs that data could not be accessed: the 1st, 2nd, 4th, 8th ... time, because a host may retry for days.
 pub fn tell_failure(error: &io::Error) {
     let failures = 1 + FAILURES.fetch_add(1, Ordering::Relaxed);
     if failures.is_power_of_two() {
@@ -55,15 +55,15 @@ pub fn tell_failure(error: &io::Error) {
 pub enum Backend {
     /// Data is dropped; reads return zeroes.
     None,
-    /// Data is in memory, as long as the process lives.
+    /// Data is in memory for the lifetime of the process.
     Memory,
     /// Data is in a sparse file.
     File(Arc<DataFile>),
 }
 
 impl Backend {
-    /// Returns the store of `size` bytes at `base`. Concurrent stores do not overlap, and what an
-    /// earlier store had at the same place was [released](Self::release).
+    /// Returns the store of `size` bytes at `base`. Concurrent stores do not overlap, and the range of an earlier store
+    /// was [released](Self::release).
     ///
     /// # Errors
     /// There is no space.
@@ -75,7 +75,7 @@ impl Backend {
         })
     }
 
-    /// Frees the space of a range, which then reads as zeroes. The memory of a store goes with its last reference.
+    /// Frees the space of a range, which then reads as zeroes. In memory, a store is freed with its last reference.
     ///
     /// # Errors
     /// The medium fails.
@@ -83,7 +83,7 @@ impl Backend {
         self.data_file().map_or(Ok(()), |data| data.punch_hole(base, size))
     }
 
-    /// Returns the bytes of the file, or zero if there is none.
+    /// Returns the length of the file in bytes, or zero if there is none.
     ///
     /// # Errors
     /// The medium fails.
@@ -91,20 +91,20 @@ impl Backend {
         self.data_file().map_or(Ok(0), |data| data.file().len())
     }
 
-    /// Makes everything written before survive a power loss.
+    /// Makes everything written so far survive a power loss.
     ///
     /// # Errors
-    /// The medium fails, or has failed to sync before.
+    /// The medium fails, or a sync has failed before.
     pub fn flush(&self) -> io::Result<()> {
         self.data_file().map_or(Ok(()), |data| data.sync())
     }
 
-    /// Returns why what was written may be lost, if it may.
+    /// Returns why written data may be lost, if it may.
     pub fn lost(&self) -> Option<String> {
         self.data_file().and_then(|data| data.lost())
     }
 
-    /// Returns the file of the data, if it has one.
+    /// Returns the data file, if there is one.
     pub fn data_file(&self) -> Option<&DataFile> {
         if let Backend::File(data) = self { Some(data) } else { None }
     }
@@ -115,7 +115,7 @@ impl Backend {
     }
 }
 
-/// A backend as the command line names it.
+/// A backend in the notation of the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DataSpec {
     /// `none`

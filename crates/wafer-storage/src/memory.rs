@@ -1,5 +1,5 @@
-//! Data in memory, in chunks that are allocated when they are written and freed when they are
-//! deallocated as a whole.
+//! Data in memory, in chunks that are allocated when they are written and freed when they are deallocated as a
+//! whole.
 
 use std::io;
 use std::sync::{OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -10,7 +10,7 @@ use super::store::Store;
 
 /// Bytes of a chunk.
 const CHUNK: u64 = 32 << 10;
-/// Chunks of a leaf, which is allocated when the first of them is written.
+/// Chunks per leaf, which is allocated when the first of them is written.
 const LEAF: u64 = 512;
 
 type Chunk = RwLock<Option<Box<[u8]>>>;
@@ -41,7 +41,7 @@ fn pieces(offset: u64, length: u64) -> impl Iterator<Item = (u64, usize, usize, 
 }
 
 impl MemoryStore {
-    /// Creates a store of `size` bytes that allocates nothing but its list of leaves.
+    /// Creates a store of `size` bytes that allocates only its list of leaves.
     pub(crate) fn new(size: u64) -> io::Result<Self> {
         let leaves = usize::try_from(size.div_ceil(CHUNK * LEAF))
             .map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
@@ -62,15 +62,15 @@ impl MemoryStore {
         Ok(held.ok_or(io::ErrorKind::InvalidInput)?)
     }
 
-    /// Passes the pieces of a range in order: place in the range, length, and bytes, unless nothing was written there.
+    /// Passes the pieces of a range in order: position in the range, length, and bytes, if any were written there.
     fn visit(
         &self,
         offset: u64,
         length: usize,
         mut piece: impl FnMut(usize, usize, Option<&[u8]>),
     ) {
-        // All chunks are locked, in ascending order, before the first is read. One without a leaf has no lock: if it gets
-        // one in the meantime, somebody may have written.
+        // Lock all chunks, in ascending order, before reading the first. A chunk without a leaf has no lock. If it gets
+        // a leaf in the meantime, somebody may have written, so start over.
         let held = loop {
             let chunks = || pieces(offset, length as u64).map(|piece| self.chunk(piece.0));
             let held: SmallVec<[_; 2]> = chunks().map(|chunk| chunk.map(lock_to_read)).collect();
@@ -91,8 +91,8 @@ impl MemoryStore {
     }
 }
 
-/// Bytes copied at a time. The C library copies longer ones by an instruction that emulated processors carry out byte by
-/// byte: 128 KiB then take eight times as long.
+/// Bytes copied at a time. The C library copies more by an instruction that emulated processors execute byte by byte,
+/// which makes 128 KiB take eight times as long.
 const COPY: usize = 2048;
 
 fn copy_bytes(to: &mut [u8], from: &[u8]) {
@@ -101,7 +101,7 @@ fn copy_bytes(to: &mut [u8], from: &[u8]) {
     }
 }
 
-/// Copies data to chunks that are locked.
+/// Copies data to locked chunks.
 fn copy(held: &mut [Locked<'_>], offset: u64, data: &[u8]) {
     for ((_, within, at, count), held) in pieces(offset, data.len() as u64).zip(held) {
         let bytes = held.get_or_insert_with(|| vec![0; CHUNK as usize].into_boxed_slice());
@@ -109,7 +109,7 @@ fn copy(held: &mut [Locked<'_>], offset: u64, data: &[u8]) {
     }
 }
 
-// A lock is poisoned only by a panic while bytes were copied, which leaves bytes.
+// A lock is poisoned only by a panic during a copy, which leaves valid bytes.
 impl Store for MemoryStore {
     fn read(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         self.visit(offset, buffer.len(), |at, count, bytes| match bytes {
@@ -119,7 +119,7 @@ impl Store for MemoryStore {
         Ok(())
     }
 
-    // Without zeroes that the data overwrites at once.
+    // Avoids zeroes that the data would overwrite immediately.
     fn append_to(&self, out: &mut Vec<u8>, offset: u64, length: usize) -> io::Result<()> {
         out.reserve(length);
         self.visit(offset, length, |_, count, bytes| match bytes {
@@ -158,7 +158,7 @@ impl Store for MemoryStore {
             let (chunk, within) = (place / CHUNK, place % CHUNK);
             let leaf = self.leaves.get((chunk / LEAF) as usize).and_then(OnceLock::get);
             if leaf.is_none() {
-                // Nothing was ever written here: go on with the next leaf.
+                // Nothing was ever written here: continue with the next leaf.
                 at += CHUNK * LEAF - place % (CHUNK * LEAF);
                 continue;
             }
@@ -184,7 +184,7 @@ mod tests {
 
     use super::*;
 
-    /// Waits until a chunk stays locked.
+    /// Waits until a chunk remains locked.
     fn wait_for_lock(is_free: impl Fn() -> bool) {
         let (mut since, until) = (Instant::now(), Instant::now() + Duration::from_secs(20));
         while since.elapsed() < Duration::from_millis(20) {

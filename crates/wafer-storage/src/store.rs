@@ -2,11 +2,11 @@
 
 use std::io;
 
-/// An array of bytes that reads as zeroes where nothing was written or what was written is deallocated.
+/// An array of bytes that reads as zeroes where it was never written or was deallocated.
 ///
-/// Callers check that ranges lie within the store. A read sees all or nothing of a write of at most
-/// [`ATOMIC_BLOCKS`](super::ATOMIC_BLOCKS); longer concurrent operations on overlapping ranges may mix byte by byte, as
-/// NVMe allows. A store never panics because of them.
+/// Callers check that ranges are within the store. A read sees all or nothing of a write of at most
+/// [`ATOMIC_BLOCKS`](super::ATOMIC_BLOCKS). Longer concurrent operations on overlapping ranges may mix byte by byte, as
+/// NVMe allows; a store never panics because of them.
 pub trait Store: Send + Sync {
     /// Reads `buffer.len()` bytes from `offset`.
     ///
@@ -14,7 +14,7 @@ pub trait Store: Send + Sync {
     /// The medium cannot be read.
     fn read(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
 
-    /// Appends `length` bytes from `offset` to `out`, which may get some of them even on an error.
+    /// Appends `length` bytes from `offset` to `out`, possibly some of them even on an error.
     ///
     /// # Errors
     /// The medium cannot be read.
@@ -30,8 +30,9 @@ pub trait Store: Send + Sync {
     /// The medium cannot be written, or is full.
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()>;
 
-    /// Writes `data` at `offset` if `expected`, which is as long, is there now. Returns whether it is. No other operation of
-    /// at most [`ATOMIC_BLOCKS`](super::ATOMIC_BLOCKS), which `data` is, too, comes between.
+    /// Writes `data`, at most [`ATOMIC_BLOCKS`](super::ATOMIC_BLOCKS), at `offset` if the current bytes there are
+    /// `expected`, which has the same length. Returns whether they are. No other operation of at most that length
+    /// intervenes.
     ///
     /// # Errors
     /// The medium cannot be read or written, or is full.
@@ -44,8 +45,7 @@ pub trait Store: Send + Sync {
     fn deallocate(&self, offset: u64, length: u64) -> io::Result<()>;
 }
 
-/// Drops what is written and reads zeroes: for drives of terabytes of which only the write amplification
-/// matters.
+/// Discards writes and reads zeroes: for drives of terabytes where only the write amplification matters.
 pub struct NoStore;
 
 impl Store for NoStore {

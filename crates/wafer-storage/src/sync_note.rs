@@ -1,9 +1,9 @@
-//! A note for the next server: a sync of the data file began, and is not known to have succeeded.
+//! A note for the next server: a sync of the data file was started and is not known to have succeeded.
 //!
-//! After a sync that failed, the system takes what it could not write for written, and no later sync would write it.
-//! Whoever is killed then, or cannot start, may not get to say so. So the note is made before each sync, and withdrawn
-//! after one that succeeded. It is a byte in the file of the journal, and never synced: a power loss, which may
-//! take it, also takes what was not durable.
+//! After a failed sync, the system considers dirty data written, and no later sync writes it. A server that is then
+//! killed, or cannot start, may be unable to report that. Therefore the note is made before each sync, and withdrawn
+//! after a successful one. It is a byte in the journal file, and never synced: a power loss that loses it also loses
+//! what was not durable.
 
 use std::io;
 use std::sync::Arc;
@@ -11,16 +11,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::journal_file::JournalFile;
 
-/// The note, at its place in a file.
+/// The note at a position in a file.
 pub struct SyncNote {
     file: Arc<JournalFile>,
     at: u64,
-    /// Whether it stands since an earlier server, whose data has not been written again yet.
+    /// Whether it was left by an earlier server whose data has not been rewritten yet.
     inherited: AtomicBool,
 }
 
 impl SyncNote {
-    /// Reads the note at a place of the file.
+    /// Reads the note at a position in the file.
     ///
     /// # Errors
     /// The medium fails.
@@ -30,17 +30,18 @@ impl SyncNote {
         Ok(SyncNote { file, at, inherited: AtomicBool::new(note != [0]) })
     }
 
-    /// Returns whether an earlier server left the note: what it wrote since its last checkpoint has to be written again.
+    /// Returns whether an earlier server left the note, so that everything since its last checkpoint has to be
+    /// rewritten.
     pub(super) fn is_inherited(&self) -> bool {
         self.inherited.load(Ordering::Acquire)
     }
 
-    /// Lets the next sync that succeeds withdraw the note: all data was written again.
+    /// Records that all data has been rewritten, so that the next successful sync withdraws the note.
     pub(super) fn written_again(&self) {
         self.inherited.store(false, Ordering::Release);
     }
 
-    /// Creates the note.
+    /// Makes the note.
     ///
     /// # Errors
     /// The medium fails; the sync must not begin.
@@ -51,7 +52,7 @@ impl SyncNote {
     /// Withdraws the note.
     ///
     /// # Errors
-    /// The medium fails; the next server writes more again than it has to.
+    /// The medium fails, and the next server rewrites more than necessary.
     pub(super) fn withdraw(&self) -> io::Result<()> {
         if self.is_inherited() { Ok(()) } else { self.file.write_at(&[0], self.at) }
     }

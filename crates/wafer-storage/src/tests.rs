@@ -1,4 +1,4 @@
-//! Every backend that keeps data, against an array of bytes.
+//! Compares every backend that stores data with an array of bytes.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -80,7 +80,7 @@ proptest! {
     fn a_file_is_an_array_of_bytes(steps in prop::collection::vec(step(), 1..60)) {
         let folder = tempfile::tempdir().unwrap();
         let file = open(&folder.path().join("drive.img"));
-        // Another store before it, which must not change.
+        // Another store in front of it, which must not change.
         let other = file.store(0, 1 << 20).unwrap();
         other.write(0, &[7; 4096]).unwrap();
         agree(&*file.store(1 << 20, SIZE).unwrap(), &steps)?;
@@ -90,7 +90,7 @@ proptest! {
     }
 }
 
-/// Returns a file with a store of 64 MiB, of which 8 MiB are written.
+/// Returns a file with a store of 64 MiB, 8 MiB of them written.
 fn written(path: &Path) -> (Backend, Arc<dyn Store>) {
     let file = open(path);
     let store = file.store(0, 64 << 20).unwrap();
@@ -112,7 +112,7 @@ fn deallocating_gives_space_back() {
     assert_eq!(std::fs::metadata(&path).unwrap().len(), 64 << 20);
 }
 
-/// A file system may write what is dirty of a range before it makes a hole of it.
+/// A file system may write the dirty part of a range before punching a hole into it.
 #[test]
 fn neighbours_become_one_hole() {
     let folder = tempfile::tempdir().unwrap();

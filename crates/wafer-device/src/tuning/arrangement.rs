@@ -1,4 +1,4 @@
-//! Arrangements: what an adaptive device chooses among, and the change from one to another.
+//! Arrangements: the choices of an adaptive device, and the change from one to another.
 
 use crate::config::DeviceConfig;
 use crate::device::Device;
@@ -24,13 +24,13 @@ type Choice = (&'static str, Option<Destination>, Option<Separation>);
 /// Spare reclaim units below which the first arrangement is greedy, which keeps the fewest of them open.
 const FEW_SPARE: u64 = 64;
 
-/// Returns whether this few reclaim units are spare.
+/// Returns whether few reclaim units are spare.
 pub(crate) fn few_spare(geometry: &Geometry) -> bool {
     let needed = geometry.logical_pages / u64::from(geometry.pages_per_ru);
     u64::from(geometry.ru_count).saturating_sub(needed) < FEW_SPARE
 }
 
-/// What is tried in addition to the first and what `gittins` requests.
+/// Arrangements to try in addition to the first and to `gittins` with the configured settings.
 const CHOICES: &[Choice] = &[
     ("greedy", Some(Destination::Isolation), None),
     ("cost-benefit", Some(Destination::Isolation), None),
@@ -47,8 +47,8 @@ const CHOICES: &[Choice] = &[
     ("hazard", None, Some(Separation::MultiLog)),
 ];
 
-/// Returns the arrangements that work with these sizes, first the one that the device starts with. What the
-/// configuration says about destination and separation applies to all.
+/// Returns the arrangements that are possible with these sizes, starting with the initial one. If the configuration
+/// sets destination or separation, that applies to all.
 pub(crate) fn arrangements(config: &DeviceConfig, geometry: &Geometry) -> Vec<Arrangement> {
     let fixed = config.gc.destination.is_some() || config.gc.separation.is_some();
     let mut found: Vec<Arrangement> = Vec::new();
@@ -77,7 +77,7 @@ pub(crate) fn arrangements(config: &DeviceConfig, geometry: &Geometry) -> Vec<Ar
     found
 }
 
-/// Returns numbers for the open reclaim units of all of these.
+/// Returns a numbering for the open reclaim units of all of these.
 pub(crate) fn numbering(geometry: &Geometry, all: &[Arrangement]) -> Slots {
     let all = all.iter().map(|of| Slots::new(geometry, &of.layout));
     all.fold(Slots::of(geometry.handles.into(), 1, 1), |a, b| {
@@ -85,7 +85,7 @@ pub(crate) fn numbering(geometry: &Geometry, all: &[Arrangement]) -> Slots {
     })
 }
 
-/// Returns whether relocated data of several handles may share reclaim units in one of these.
+/// Returns whether any of these may relocate data of several handles into shared reclaim units.
 pub(crate) fn mixes<'a>(geometry: &Geometry, mut all: impl Iterator<Item = &'a Layout>) -> bool {
     let by_isolation =
         |of: &Layout| matches!(of.relocation, Relocation::ByIsolation | Relocation::ByWriter);
@@ -93,10 +93,10 @@ pub(crate) fn mixes<'a>(geometry: &Geometry, mut all: impl Iterator<Item = &'a L
 }
 
 impl<O: Observer> Device<O> {
-    /// Continues with the current arrangement, which knows nothing yet. Reclaim units that it would not open are
-    /// closed, partly written as they are. Data stays where it is; where the rule of separation changes, it becomes
-    /// data of which nothing is known, for a class of one rule means nothing to another. (Multi-log relocates data
-    /// within its class: with the old classes, cold data would stay among the hot for ever.)
+    /// Continues with the current arrangement, which has learned nothing yet. Closes the partly written reclaim units
+    /// that it would not open. Data stays where it is. If the separation rule changes, all data becomes unclassified,
+    /// because a class of one rule means nothing to another. (Multi-log relocates data within its class: with the old
+    /// classes, cold data would stay among the hot forever.)
     pub(crate) fn arrange(&mut self, tuner: &Tuner) {
         let Arrangement { gc, layout } = tuner.current();
         let other_rule = self.layout.separation != layout.separation;
@@ -106,7 +106,8 @@ impl<O: Observer> Device<O> {
         self.separation = layout.separation.map(|rule| rule.rule(&sizes));
         for slot in 0..self.slots.len() as u32 {
             let open = self.slots[slot as usize].ru != crate::flash::segment::NONE;
-            // Data of a class that the other rule seldom finds would hold its reclaim unit, and the space left in it, for ever.
+            // Data of a class that the new rule rarely uses would hold its reclaim unit and the space left in it
+            // forever.
             let Contents { class, generation, .. } = self.numbering.contents(slot);
             let classed = other_rule && (class > 0 || generation > 0);
             if open && (classed || !self.may_open(slot) || self.groups_unsplit(slot)) {
@@ -116,12 +117,12 @@ impl<O: Observer> Device<O> {
         if other_rule {
             self.forget_classes(mixes(&self.geometry, tuner.layouts()));
         }
-        // Predictions of another rule: this one has split no handle.
+        // Predictions of another rule: this one has not split any handle.
         self.rus.units.iter_mut().for_each(|unit| unit.death_time = 0);
     }
 
-    /// Gives closed reclaim units the class that the rule has for unknown data. What was relocated before joins the
-    /// relocated data that handles share, if they may: mostly cold, it would have to be moved again and again among newer
+    /// Gives closed reclaim units the class that the rule assigns to unknown data. Relocated data joins the relocated
+    /// data shared by handles, if allowed: being mostly cold, it would otherwise be moved repeatedly along with newer
     /// data of a class.
     fn forget_classes(&mut self, mixes: bool) {
         let unknown = self.segments.content(UNMAPPED, &self.rus.units, self.clock);

@@ -1,48 +1,49 @@
-//! Notices between two looks that the device relocates far more than its miniatures say.
+//! Detects, between comparisons, that the device relocates far more than its miniatures predict.
 
 use serde::{Deserialize, Serialize};
 use wafer_interface::Counters;
 
-/// Windows in the time between two looks.
+/// Windows between two comparisons.
 const WINDOWS: u64 = 4;
-/// Checks in a window. A policy that fails can relocate the whole device while the host writes a hundredth as much.
+/// Checks per window. A failing policy can relocate the whole device while the host writes a hundredth as much.
 const CHECKS: u64 = 8;
-/// How many times the media writes of another arrangement are too many.
+/// Ratio to the media writes of another arrangement that is too high.
 const TOO_MANY: f64 = 1.5;
 
 /// Counts at the start of the window.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Guard {
-    /// Host pages of the miniatures, and pages that each has relocated.
+    /// Host pages of the miniatures, and pages relocated by each.
     pub(super) host: u64,
     pub(super) relocated: Vec<u64>,
     /// Host pages and relocated pages of the device.
     own: (u64, u64),
     /// Host pages of the miniatures at the last check.
     pub(super) checked: u64,
-    /// Host pages of the miniatures before which it does not act: what a change costs at first says little.
+    /// Host pages of the miniatures before which the guard does not act, because the initial cost of a change says
+    /// little.
     rests: u64,
 }
 
 impl Guard {
-    /// Rests at first for this many host pages of the miniatures.
+    /// Creates a guard that does not act for the first `rests` host pages of the miniatures.
     pub(super) fn new(miniatures: usize, rests: u64) -> Guard {
         Guard { host: 0, relocated: vec![0; miniatures], own: (0, 0), checked: 0, rests }
     }
 
-    /// Returns the host pages of the miniatures at the next check. `interval` are those between two looks.
+    /// Returns the host pages of the miniatures at the next check. `interval` is the number between comparisons.
     pub(super) fn due(&self, interval: u64) -> u64 {
         self.checked + (interval / WINDOWS / CHECKS).max(1)
     }
 
-    /// Rests after a change at this many host pages of the miniatures.
+    /// Pauses the guard after a change at this many host pages of the miniatures.
     pub(super) fn rest(&mut self, now: u64, interval: u64) {
         self.rests = self.rests.max(now + interval);
     }
 
-    /// Returns the one of `others` to change to, if the device has written more than another would in the whole window.
-    /// `expected` is how many pages an arrangement relocates for a host page, by what was seen before; `sampled` how many
-    /// pages of the device stand for one of a miniature.
+    /// Returns which of `others` to change to, if the device has written too much compared with it even for a whole
+    /// window. `expected` is the number of pages that an arrangement relocates per host page, by earlier observations;
+    /// `sampled` is the number of device pages per page of a miniature.
     pub(super) fn check(
         &mut self,
         device: &Counters,
@@ -54,11 +55,11 @@ impl Guard {
         let window = (interval / WINDOWS).max(1);
         let host = miniatures[0].host_pages;
         self.checked = host;
-        // The counters of the device may have been set to zero since.
+        // The counters of the device may have been reset since.
         let own = device.host_pages.saturating_sub(self.own.0);
         let relocated = device.relocated_pages.saturating_sub(self.own.1);
         let written = (own + relocated) as f64 / own.max(window * sampled) as f64;
-        // What did well before may do badly now.
+        // An arrangement that did well before may do badly now.
         let since = (host - self.host).max(window) as f64;
         let other = |at: usize| {
             let now = (miniatures[at].relocated_pages - self.relocated[at]) as f64 / since;
@@ -83,8 +84,8 @@ mod tests {
         Counters { host_pages, relocated_pages, ..Counters::default() }
     }
 
-    /// Checks after each of 64 steps of four pages of a miniature; returns the steps with a change. In the last
-    /// `failing` steps the device relocates `pages` for each of its own.
+    /// Checks after each of 64 steps of four miniature pages and returns the steps with a change. In the last `failing`
+    /// steps the device relocates `pages` for each of its own.
     fn changes(failing: u64, pages: u64, rests: u64) -> Vec<u64> {
         const INTERVAL: u64 = 4 * 32;
         let mut guard = Guard::new(2, rests);
@@ -115,10 +116,10 @@ mod tests {
 
     #[test]
     fn failing_shows_once_it_is_more_than_a_whole_window_may_cost() {
-        // Windows are of eight steps, 64 pages of the device, and 192 written by it are too many: here 72 a step.
+        // A window has eight steps, or 64 pages of the device, for which writing 192 is too much: here 72 a step.
         assert_eq!(changes(16, 8, 0)[0], 64 - 16 + 3);
         assert_eq!(changes(16, 200, 0)[0], 64 - 16 + 1);
-        // 32 a step: the window has to be over.
+        // 32 a step: the window has to end first.
         assert_eq!(changes(16, 3, 0)[0], 64 - 16 + 7);
     }
 

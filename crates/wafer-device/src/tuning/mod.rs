@@ -1,11 +1,11 @@
 //! The adaptive policy: miniature simulations of the device, one for each arrangement of policy, destination and
-//! separation, show which writes least for the traffic at hand (`docs/concepts/adaptive.md`).
+//! separation, show which writes least under the current traffic (`docs/concepts/adaptive.md`).
 //!
-//! A miniature has as many reclaim units as the device, or [`MOST_UNITS`], of at least [`LEAST_PAGES`] pages, and gets
-//! the commands on a sample of the logical pages (`sample.rs`). Its host writes and relocations fade by half in
-//! [`HALF_LIFE`] device writes. The device changes to the arrangement that writes least, once leads at looks in a row
-//! add up to [`ENOUGH`], or between two looks when it writes far more than another would (`guard.rs`). Its policy then
-//! continues with what that of the miniature has learned.
+//! A miniature has as many reclaim units as the device, at most [`MOST_UNITS`], of at least [`LEAST_PAGES`] pages, and
+//! receives the commands on a sample of the logical pages (`sample.rs`). The weight of its host writes and relocations
+//! halves every [`HALF_LIFE`] device writes. The device changes to the arrangement that writes least once leads in
+//! consecutive comparisons add up to [`ENOUGH`], or between comparisons if it writes far more than another would
+//! (`guard.rs`). Its policy then continues with what the policy of the miniature has learned.
 
 pub(crate) mod arrangement;
 mod guard;
@@ -30,57 +30,57 @@ use wafer_policies::GcConfig;
 use wafer_policies::{self as policy, Smaller, adaptive};
 use wafer_separation::{AutoStream, Rule, Separation, Separator as _};
 
-/// Fewest pages of a reclaim unit of a miniature.
+/// Minimum pages per reclaim unit of a miniature.
 const LEAST_PAGES: u64 = 32;
-/// Fewest pages of a miniature, unless the device has fewer.
+/// Minimum pages of a miniature, unless the device has fewer.
 const LEAST_DEVICE: u64 = 16384;
-/// Most reclaim units of a miniature. With fewer than the device has, open ones take too large a part of its spare space.
+/// Maximum reclaim units of a miniature. With fewer than the device has, open ones take too much of the spare space.
 const MOST_UNITS: u64 = 2048;
-/// Size of its pages: with the largest, the smallest reclaim unit has few.
+/// Page size of a miniature. At the maximum size, even the smallest reclaim unit has few pages.
 const PAGE_BYTES: u64 = 65536;
-/// Looks at the miniatures in a device write.
+/// Comparisons of the miniatures per device write.
 const LOOKS: u64 = 4;
-/// Device writes in which what was seen fades by half.
+/// Device writes after which the weight of observations halves.
 const HALF_LIFE: f64 = 1.0;
-/// What the leads of other arrangements must add up to over looks in a row before the device changes. A lead is how much
-/// less the best writes than the present one.
+/// Sum of leads in consecutive comparisons at which the device changes. A lead is how much less the best arrangement
+/// writes than the current one.
 const ENOUGH: f64 = 0.06;
-/// A smaller lead is none.
+/// Smaller leads count as zero.
 const LEAST_LEAD: f64 = 0.015;
-/// What `gittins` is taken to write for what it does write where few reclaim units are spare and the device follows another
-/// policy: it can fail at once there, and a tie is not worth that.
+/// Factor on the writes of `gittins` if few reclaim units are spare and the device follows another policy: `gittins`
+/// can fail abruptly there, and a tie is not worth that risk.
 const RISK: f64 = 1.01;
-/// The same while relocations say little of what comes.
+/// The same factor while relocations predict little.
 const EARLY_RISK: f64 = 1.03;
-/// How many times as much `look-ahead` writes on a device as in its miniature, compared with the others: the mean of the
-/// cases for tuning (`docs/studies/policies.md`).
+/// How much more `look-ahead` writes on a device than in its miniature, relative to the others: the mean of the cases
+/// for tuning (`docs/studies/policies.md`).
 const LOOK_AHEAD: f64 = 1.012;
-/// Device writes at first in which all devices fill, and their relocations say little of what comes.
+/// Initial device writes during which devices fill up and relocations predict little.
 const UNKNOWN: u64 = 3;
-/// Maximum changes that are kept; older ones are forgotten.
+/// Maximum number of changes kept; older ones are dropped.
 const MOST_CHANGES: usize = 256;
 
-/// What the looks at the miniatures have shown.
+/// The results of comparing the miniatures.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Seen {
     /// The arrangement of the device.
     current: u16,
     /// Host pages of the device at each change, and the arrangement from then on. The last is the current one.
     changes: Vec<(u64, u16)>,
-    /// Sum of the leads at the last looks.
+    /// Sum of the leads in the latest comparisons.
     lead: f64,
-    /// Host pages of the miniatures at the last look.
+    /// Host pages of the miniatures at the last comparison.
     looked: u64,
-    /// Host pages since, and pages relocated with each arrangement, fading.
+    /// Host pages, and pages relocated by each arrangement, decayed.
     written: f64,
     relocated: Vec<f64>,
-    /// Pages relocated until the last look.
+    /// Pages relocated by each miniature until the last comparison.
     before: Vec<u64>,
     guard: Guard,
 }
 
 impl Seen {
-    /// Notes that the device follows the current arrangement from this many host pages on.
+    /// Records that the device follows the current arrangement from this many host pages on.
     fn changed(&mut self, at: u64) {
         if self.changes.len() == MOST_CHANGES {
             self.changes.remove(0);
@@ -89,25 +89,25 @@ impl Seen {
     }
 }
 
-/// What an adaptive device has in addition to the parts of others.
+/// The state of an adaptive device in addition to that of other devices.
 pub(crate) struct Tuner {
     pub(crate) arrangements: Vec<Arrangement>,
     miniatures: Vec<Device<()>>,
     sample: Sample,
     /// Whether few reclaim units are spare.
     few_spare: bool,
-    /// Host pages of a miniature between two looks.
+    /// Host pages of a miniature between comparisons.
     interval: u64,
     seen: Seen,
-    /// Streams of the device's writes, if an arrangement goes by them. A miniature sees too little to count writes.
+    /// Streams of the device's writes, if an arrangement uses them. A miniature sees too little to count writes.
     streams: Option<AutoStream>,
-    /// Commands for the miniatures, and handle and stream of each; empty between two commands of the device.
+    /// Commands for the miniatures, with the handle and stream of each; empty between commands of the device.
     batch: Vec<Command>,
     batch_streams: Vec<(u32, u8)>,
 }
 
 impl Tuner {
-    /// Returns the tuner of a device that has one: it names the policy and has room for a change.
+    /// Returns the tuner of a device whose policy is adaptive and whose size leaves a choice.
     pub(crate) fn new(
         config: &DeviceConfig,
         geometry: &Geometry,
@@ -168,7 +168,7 @@ impl Tuner {
         &self.arrangements[usize::from(self.seen.current)]
     }
 
-    /// Takes an arrangement of this policy and separation for the one to follow.
+    /// Selects the arrangement with this policy and separation.
     #[cfg(test)]
     pub(crate) fn choose(&mut self, policy: &str, separation: Separation) {
         let wanted =
@@ -176,7 +176,7 @@ impl Tuner {
         self.seen.current = self.arrangements.iter().position(wanted).expect("no such") as u16;
     }
 
-    /// Compares miniatures that have these WAFs, by what they do. Returns whether the arrangement changes.
+    /// Compares miniatures with these WAFs by configuration. Returns whether the arrangement changes.
     #[cfg(test)]
     pub(crate) fn compare_wafs(&mut self, waf: impl Fn(&GcConfig) -> f64) -> bool {
         self.seen.written = 1.0;
@@ -184,8 +184,8 @@ impl Tuner {
         self.compare()
     }
 
-    /// Returns the configurations of garbage collection that the device followed while it wrote these host pages, each
-    /// with the number of the pages before it.
+    /// Returns the garbage collection configurations that the device followed while it wrote these host pages, each
+    /// with the number of pages before it.
     pub(crate) fn followed(&self, pages: Range<u64>) -> Vec<(u64, GcConfig)> {
         let changes = self.seen.changes.iter();
         let ends = changes.clone().skip(1).map(|(at, _)| *at).chain([u64::MAX]);
@@ -212,18 +212,18 @@ impl Tuner {
         }
     }
 
-    /// Returns the host pages of a miniature at which it is time for a look, or a check between two.
+    /// Returns the host pages of a miniature at which the next comparison or check is due.
     fn due(&self) -> u64 {
         self.seen.guard.due(self.interval).min(self.seen.looked + self.interval)
     }
 
-    /// Looks at the miniatures, which have all commands, and at the counters of the device. Returns whether the
+    /// Examines the miniatures, which have executed all commands, and the counters of the device. Returns whether the
     /// arrangement changes.
     fn look(&mut self, device: &Counters) -> bool {
         let counters: Vec<Counters> = self.miniatures.iter().map(Device::counters).collect();
         let seen = &mut self.seen;
         let expected = |at: usize| seen.relocated[at] / seen.written.max(1.0);
-        // Where a policy fails, it fails with every placement.
+        // A failing policy fails with every placement.
         let policy = |at: usize| &self.arrangements[at].gc.policy;
         let current = policy(usize::from(seen.current));
         let others = (0..counters.len()).filter(|at| policy(*at) != current);
@@ -303,8 +303,8 @@ fn scaled(config: &DeviceConfig, geometry: &Geometry) -> (DeviceConfig, Sample) 
 }
 
 impl<O: Observer> Device<O> {
-    /// Applies commands, and changes the arrangement where the miniatures say so. That is after a certain command,
-    /// however commands are cut into batches.
+    /// Applies commands, and changes the arrangement according to the miniatures. The change follows the same command
+    /// however commands are divided into batches.
     #[cold]
     pub(crate) fn apply_tuned(&mut self, mut commands: &[Command]) {
         while !commands.is_empty() {
@@ -328,7 +328,7 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    /// Gives the policy what that of the miniature with the same arrangement has learned.
+    /// Gives the policy what the policy of the miniature with the same arrangement has learned.
     fn inherit(&mut self, tuner: &Tuner) {
         let miniature = &tuner.miniatures[usize::from(tuner.seen.current)];
         let smaller = Smaller {
@@ -341,7 +341,7 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    /// Applies commands to the miniatures until it is time to look at them. Returns how many.
+    /// Applies commands to the miniatures until the next comparison or check. Returns their number.
     fn follow(&self, tuner: &mut Tuner, commands: &[Command]) -> usize {
         let mut left = tuner.due().saturating_sub(tuner.miniatures[0].counters().host_pages);
         let mut batch = std::mem::take(&mut tuner.batch);
@@ -381,7 +381,7 @@ impl<O: Observer> Device<O> {
         taken
     }
 
-    /// Counts a write for its stream. Returns its handle and stream, of a write that the device executes.
+    /// Counts a write for its stream. Returns the handle and stream if the device executes the write.
     fn stream(&self, streams: &mut AutoStream, command: &Command) -> Option<(u32, u8)> {
         if command.op != Op::Write {
             return None;
@@ -410,7 +410,7 @@ impl<O: Observer> Device<O> {
         Some((first + (command.lba >> shift)..first + ((end + mask) >> shift), slot))
     }
 
-    /// Returns what a command means for the miniatures, if anything.
+    /// Returns the command that the miniatures execute for a command of the device, if any.
     #[inline(always)]
     fn sampled(&self, sample: Sample, command: &Command) -> Option<Command> {
         const BLOCKS: u64 = PAGE_BYTES / LBA_BYTES;

@@ -1,4 +1,4 @@
-//! What an adaptive device has learned, to save and to restore.
+//! Saving and restoring what an adaptive device has learned.
 
 use super::{Seen, Tuner};
 use crate::state::DeviceState;
@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use wafer_policies::Learned;
 use wafer_separation::{AutoStream, Separator as _};
 
-/// What was seen, the miniatures with their maps, and what the policy of the device has learned. Each miniature is packed
-/// by itself: none has miniatures of its own, so a file cannot make reading it recurse.
+/// The observations, the miniatures with their maps, and what the device's policy has learned. Each miniature is packed
+/// separately: none has miniatures itself, so a file cannot cause recursion.
 #[derive(Serialize, Deserialize)]
 struct Saved {
     seen: Seen,
@@ -17,7 +17,7 @@ struct Saved {
 }
 
 impl Tuner {
-    /// Returns what was learned, with that of the device's policy.
+    /// Returns what was learned, including `policy` of the device.
     pub(crate) fn save(&self, policy: Option<Learned>) -> Learned {
         let pack = |device: &crate::Device| Learned::pack(&(device.state(), device.map_bytes()));
         let miniatures = self.miniatures.iter().map(pack).collect();
@@ -25,10 +25,10 @@ impl Tuner {
         Learned::pack(&Saved { seen, miniatures, streams, policy })
     }
 
-    /// Continues from what was saved, and returns what the policy of the device had learned.
+    /// Continues from a saved state, and returns what the policy of the device had learned.
     ///
     /// # Errors
-    /// What no device of these sizes can have learned.
+    /// The state is impossible for a device of these sizes.
     pub(crate) fn resume(
         &mut self,
         learned: Option<&Learned>,
@@ -80,7 +80,7 @@ impl Tuner {
     /// Checks the miniatures.
     ///
     /// # Errors
-    /// What does not hold.
+    /// The violated invariant.
     pub(crate) fn check(&self) -> Result<(), crate::StateError> {
         self.miniatures.iter().try_for_each(|miniature| miniature.check())
     }

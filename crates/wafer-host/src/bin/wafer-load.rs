@@ -21,7 +21,7 @@ struct Args {
     /// `read` or `write`.
     #[arg(long, default_value = "write")]
     rw: String,
-    /// Bytes of a command.
+    /// Bytes per command.
     #[arg(long, default_value_t = 4096)]
     bs: u32,
     /// Outstanding commands per connection.
@@ -45,10 +45,10 @@ struct Args {
     /// Header and data digests.
     #[arg(long)]
     digests: bool,
-    /// Seed of addresses.
+    /// Random seed of the addresses.
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Read all that was written at the end, and compare.
+    /// Read all written data at the end and compare it.
     #[arg(long)]
     verify: bool,
 }

@@ -99,7 +99,7 @@ impl Target {
         Host::connect(self.address, HostOptions::new(NQN, name)).unwrap()
     }
 
-    /// Stops the server in order; fails if it does not end.
+    /// Shuts the server down cleanly; fails if it does not end.
     pub(crate) fn stop(mut self) {
         self.stop.send_replace(true);
         let (runtime, task) = (self.runtime.take().unwrap(), self.task.take().unwrap());

@@ -15,7 +15,7 @@ use super::{Storage, StorageFile};
 
 /// Name of the extended attribute that holds the mark of a file.
 const MARK: &str = "user.wafer.drive";
-/// Longest mark that is read, bytes.
+/// Longest mark to read, bytes.
 const MAX_MARK: usize = 256;
 
 /// Keeps files in the file system.
@@ -53,7 +53,7 @@ impl Storage for Files {
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         fs::rename(from, to)?;
-        // The name is durable when its folder is.
+        // The new name is durable once its folder is.
         let folder = to.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         File::open(folder)?.sync_all()
     }
@@ -95,7 +95,7 @@ impl StorageFile for File {
     fn punch_hole(&self, offset: u64, length: u64) -> io::Result<()> {
         let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
         match fallocate(self, flags, offset, length) {
-            // A file system without holes.
+            // The file system does not support holes.
             Err(Errno::OPNOTSUPP | Errno::NOSYS) => write_zeroes(self, offset, length),
             result => result.map_err(io::Error::from),
         }
@@ -107,7 +107,7 @@ impl StorageFile for File {
 
     fn allocate(&self, offset: u64, length: u64) -> io::Result<()> {
         match fallocate(self, FallocateFlags::empty(), offset, length) {
-            // A file system that cannot reserve: what is written has its space.
+            // The file system cannot reserve space, but written bytes have their space.
             Err(Errno::OPNOTSUPP | Errno::NOSYS) => write_zeroes(self, offset, length),
             result => result.map_err(io::Error::from),
         }
@@ -120,7 +120,7 @@ impl StorageFile for File {
                 mark.truncate(length);
                 Ok(Some(mark))
             }
-            // No mark, a file system without attributes, or an attribute that is not a mark.
+            // No mark, no attributes in this file system, or an attribute that is not a mark.
             Err(Errno::NODATA | Errno::OPNOTSUPP | Errno::NOSYS) => Ok(None),
             Err(Errno::RANGE) => Ok(Some(Vec::new())),
             Err(e) => Err(e.into()),
@@ -128,7 +128,7 @@ impl StorageFile for File {
     }
 
     fn set_mark(&self, mark: &[u8]) -> io::Result<bool> {
-        // Without room for attributes, or without attributes at all, the file goes without a mark.
+        // Without attributes, or without room for them, the file has no mark.
         let kept = fsetxattr(self, MARK, mark, XattrFlags::empty()).is_ok();
         self.sync_all()?;
         Ok(kept)

@@ -1,4 +1,4 @@
-//! Where a drive keeps its files: data, state, journal and captures.
+//! The files of a drive: data, state, journal and captures.
 //!
 //! [`Files`] is the file system of the machine. Tests replace it to inject faults.
 
@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 pub use machine::Files;
 
-/// A place for files.
+/// A file system.
 pub trait Storage: Send + Sync {
     /// Opens a file for reading and writing. Creates it if it does not exist.
     ///
@@ -18,7 +18,7 @@ pub trait Storage: Send + Sync {
     /// The file cannot be opened.
     fn open(&self, path: &Path) -> io::Result<Arc<dyn StorageFile>>;
 
-    /// Opens a file as [`Self::open`] does, and locks it until it is dropped.
+    /// Opens a file like [`Self::open`], and locks it until it is dropped.
     ///
     /// # Errors
     /// The file cannot be opened, is not a regular file, or another process has locked it.
@@ -33,7 +33,7 @@ pub trait Storage: Send + Sync {
     /// Returns whether a file exists.
     fn exists(&self, path: &Path) -> bool;
 
-    /// Renames a file, replacing what has the new name. The new name survives a power loss.
+    /// Renames a file, replacing any file with the new name. The new name survives a power loss.
     ///
     /// # Errors
     /// The file cannot be renamed.
@@ -45,7 +45,7 @@ pub trait Storage: Send + Sync {
     /// The file cannot be removed.
     fn remove(&self, path: &Path) -> io::Result<()>;
 
-    /// Returns whether two names lead to the same file, or would if it existed.
+    /// Returns whether two names refer to the same file, or would if it existed.
     fn is_same(&self, one: &Path, other: &Path) -> bool;
 }
 
@@ -57,7 +57,7 @@ pub trait StorageFile: Send + Sync {
     /// The medium fails.
     fn len(&self) -> io::Result<u64>;
 
-    /// Returns whether the file has no bytes.
+    /// Returns whether the file is empty.
     ///
     /// # Errors
     /// The medium fails.
@@ -65,7 +65,7 @@ pub trait StorageFile: Send + Sync {
         Ok(self.len()? == 0)
     }
 
-    /// Cuts the file, or extends it with zeroes that take no space.
+    /// Truncates the file, or extends it with zeroes that take no space.
     ///
     /// # Errors
     /// The medium fails.
@@ -74,7 +74,7 @@ pub trait StorageFile: Send + Sync {
     /// Fills `buffer` from `offset`.
     ///
     /// # Errors
-    /// The medium fails, or the file ends.
+    /// The medium fails, or the file is too short.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
 
     /// Writes all of `data` at `offset`.
@@ -89,29 +89,29 @@ pub trait StorageFile: Send + Sync {
     /// The medium fails.
     fn punch_hole(&self, offset: u64, length: u64) -> io::Result<()>;
 
-    /// Makes everything written before survive a power loss.
+    /// Makes everything written so far survive a power loss.
     ///
     /// # Errors
-    /// The medium fails; what survives is not known.
+    /// The medium fails, and it is unknown what survives.
     fn sync(&self) -> io::Result<()>;
 
-    /// Reserves space for a range, extending the file, so that writing to it needs no more.
+    /// Reserves space for a range, extending the file, so that later writes to it need no more space.
     ///
     /// # Errors
     /// The medium fails, or is full.
     fn allocate(&self, offset: u64, length: u64) -> io::Result<()>;
 
-    /// Returns the mark of the file: a few bytes kept beside its contents; none if it has no mark or the medium
-    /// keeps none.
+    /// Returns the mark of the file, a few bytes kept outside its contents, or `None` if there is no mark or the medium
+    /// does not support marks.
     ///
     /// # Errors
     /// The medium fails.
     fn mark(&self) -> io::Result<Option<Vec<u8>>>;
 
-    /// Sets the mark of the file and makes it and the contents survive a power loss. Returns whether the
-    /// medium keeps marks.
+    /// Sets the mark of the file and makes the mark and the contents survive a power loss. Returns whether the medium
+    /// supports marks.
     ///
     /// # Errors
-    /// The medium fails; what survives is not known.
+    /// The medium fails, and it is unknown what survives.
     fn set_mark(&self, mark: &[u8]) -> io::Result<bool>;
 }

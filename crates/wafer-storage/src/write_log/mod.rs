@@ -1,20 +1,21 @@
-//! The write log: what makes writes to a file atomic. It has a region of the journal's file to itself.
+//! The write log, which makes writes to a file atomic. It owns a region of the journal file.
 //!
 //! A write of at most [`ATOMIC`] bytes goes to the log, as one frame with a check, and to memory, where reads find it.
-//! The data file gets it later, and only after the frame is durable. So neither a kill nor a power loss leaves a part
-//! of such a write: its frame is whole and replaces what the data file has, or the data file still has what was there
-//! before.
+//! The data file gets it later, and only after the frame is durable. So neither a kill nor a power loss leaves part of
+//! such a write: either its frame is complete and replaces the contents of the data file, or the data file still has
+//! the earlier contents.
 //!
-//! The log has segments, which are filled one after another. A full one is *applied*: it is synced, and the data file
-//! gets what it holds. Applied segments are *released* together, once the data file is synced, and filled again. Both
-//! are work for somebody in the background ([`WriteLog::on_work`]); a write does it that finds no room.
+//! The log has segments, which are filled one after another. A full segment is *applied*: it is synced, and its
+//! contents are written to the data file. Applied segments are *released* together, once the data file is synced, and
+//! filled again. Both are meant for a background task ([`WriteLog::on_work`]); a write that finds no room does them
+//! itself.
 //!
-//! Short deallocation goes to the log in the same way: a file system may write what is dirty of a range before it makes a
-//! hole of it, so neighbours wait to become one hole.
+//! Short deallocations go to the log in the same way: a file system may write the dirty part of a range before punching
+//! a hole, so neighbours wait to become one hole.
 //!
-//! Longer writes and deallocation go to the data file at once. What the log has for their range it then has anew: a
-//! frame that said no more than that it is obsolete might survive a power loss that the data file does not, and
-//! bring back what was there before both.
+//! Longer writes and deallocations go to the data file directly. The parts of their range that are in the log are
+//! logged again with the new contents: a frame that only marked them obsolete might survive a power loss that the data
+//! file does not, and bring back what was there before both.
 
 mod pending;
 mod region;
@@ -33,13 +34,13 @@ use super::ATOMIC;
 use crate::files::StorageFile;
 use crate::journal_file::JournalFile;
 
-/// How often a read begins again before it keeps others from changing what it reads.
+/// Attempts of a read before it excludes changes to what it reads.
 const ATTEMPTS: u32 = 3;
 
-/// Space that deallocation leaves to the log before a segment is applied, full or not, bytes.
+/// Space that deallocation may leave to the log before a segment is applied, full or not, bytes.
 const MOST_DEALLOCATED: u64 = 256 << 20;
 
-/// Work on a write log that keeps later writes from waiting.
+/// Work on a write log that spares later writes from waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogWork {
     /// Moving a full segment to the data file.
@@ -60,7 +61,7 @@ pub struct WriteLog {
     applying: Mutex<()>,
     /// Held while segments are released.
     releasing: Mutex<Releasing>,
-    /// Shared by operations on the data file; exclusive when what is applied leaves memory.
+    /// Shared by operations on the data file; exclusive when applied data leaves memory.
     in_place: RwLock<()>,
     state: RwLock<State>,
     notify: OnceLock<Notify>,
@@ -68,9 +69,9 @@ pub struct WriteLog {
 
 #[derive(Default)]
 struct Releasing {
-    /// The header that is durable.
+    /// The durable header.
     header: Header,
-    /// First epoch of which the data file may not have everything durably.
+    /// First epoch whose data may not be durable in the data file.
     synced: u64,
 }
 
@@ -78,23 +79,23 @@ struct Releasing {
 struct State {
     /// First epoch whose frames a new process would find.
     first: u64,
-    /// The epoch that is filled.
+    /// The epoch being filled.
     epoch: u64,
     /// Bytes of its frames.
     used: u64,
-    /// Syncs of the file that had failed when it began.
+    /// Failed syncs of the file when it began.
     failures: u64,
-    /// What it holds.
+    /// Its contents.
     pending: Pending,
-    /// Bytes that were deallocated in it.
+    /// Bytes deallocated in it.
     deallocated: u64,
-    /// The epoch before, while the data file does not have all of it.
+    /// The previous epoch, until the data file has all of it.
     full: Option<Arc<Full>>,
-    /// Epochs that the data file has, and that are not released.
+    /// Epochs that the data file has but that are not released.
     applied: VecDeque<(u64, Ranges)>,
-    /// Counts how often something left memory: a read that saw the data file before looks again.
+    /// Counts how often data left memory, so that a read that saw the data file before that retries.
     version: u64,
-    /// The frame being assembled, kept for its memory.
+    /// The frame being assembled, kept to reuse its memory.
     buffer: Vec<u8>,
 }
 
@@ -107,7 +108,7 @@ struct Full {
 }
 
 impl State {
-    /// Copies what the data file may not have of a range over `buffer`.
+    /// Overwrites `buffer` with the parts of a range that the data file may lack.
     fn patch(&self, offset: u64, buffer: &mut [u8]) {
         if let Some(full) = &self.full {
             full.pending.patch(offset, buffer);
@@ -115,14 +116,14 @@ impl State {
         self.pending.patch(offset, buffer);
     }
 
-    /// Returns the parts of a range for which a new process would find frames, ascending: begin and end.
+    /// Returns the parts of a range for which a new process would find frames, ascending: start and end.
     fn in_log(&self, from: u64, end: u64) -> Vec<(u64, u64)> {
         let full = self.full.iter().flat_map(|full| full.pending.overlaps(from, end));
         let applied = self.applied.iter().flat_map(|(_, ranges)| ranges.overlaps(from, end));
         unite(self.pending.overlaps(from, end).chain(full).chain(applied).collect())
     }
 
-    /// Returns the first epoch that the data file does not have.
+    /// Returns the first epoch that has not been applied.
     fn unapplied(&self) -> u64 {
         self.full.as_ref().map_or(self.epoch, |full| full.epoch)
     }
@@ -137,7 +138,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl WriteLog {
-    /// Opens the log in `length` bytes of a file from `base`. Changes nothing yet.
+    /// Opens the log in `length` bytes of a file from `base`, without changing it.
     ///
     /// # Errors
     /// The medium fails, or the log is damaged.
@@ -154,7 +155,7 @@ impl WriteLog {
         })
     }
 
-    /// Has `notify` called whenever there is work. Only the first caller is notified.
+    /// Has `notify` called whenever there is work. Only the first call has an effect.
     pub(crate) fn on_work(&self, notify: Notify) {
         let _ = self.notify.set(notify);
     }
@@ -169,7 +170,7 @@ impl WriteLog {
         self.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes at most [`ATOMIC`] bytes to the log. Returns whether there is room; if not, [`Self::make_room`] follows.
+    /// Writes at most [`ATOMIC`] bytes to the log. Returns whether there is room; if not, call [`Self::make_room`].
     ///
     /// # Errors
     /// The medium fails.
@@ -183,14 +184,14 @@ impl WriteLog {
         Ok(true)
     }
 
-    /// Makes a range read as zeroes. Returns whether there is room; if not, [`Self::make_room`] follows.
+    /// Makes a range read as zeroes. Returns whether there is room; if not, call [`Self::make_room`].
     ///
     /// # Errors
     /// The medium fails.
     pub(crate) fn deallocate(&self, offset: u64, length: u64) -> io::Result<bool> {
         let mut state = self.state();
         if state.deallocated >= MOST_DEALLOCATED {
-            // If the segment before is not applied yet, this one goes on.
+            // If the previous segment is not applied yet, continue with this one.
             self.begin_segment(&mut state);
         }
         if !self.has_room(&state, FRAME) {
@@ -220,7 +221,7 @@ impl WriteLog {
         written
     }
 
-    /// Reads from the data file, and what it has yet to get.
+    /// Reads from the data file and from what it has yet to receive.
     ///
     /// # Errors
     /// The medium fails.
@@ -246,7 +247,7 @@ impl WriteLog {
         Ok(())
     }
 
-    /// Writes as [`Self::write`] does if `expected` is what a read finds now. Returns whether it is, or nothing if there
+    /// Writes like [`Self::write`] if the current contents are `expected`. Returns whether they are, or `None` if there
     /// is no room.
     ///
     /// # Errors
@@ -258,7 +259,7 @@ impl WriteLog {
         expected: &[u8],
         data: &[u8],
     ) -> io::Result<Option<bool>> {
-        // Longer operations, which have the data file to themselves, do not come between either.
+        // This excludes longer operations, which write to the data file directly, too.
         let _exclusive = self.in_place.write().unwrap_or_else(PoisonError::into_inner);
         let mut state = self.state();
         let mut found = vec![0; expected.len()];
@@ -275,8 +276,8 @@ impl WriteLog {
         Ok(Some(true))
     }
 
-    /// Runs an operation that makes a range of the data file `data`, or zeroes, and takes that over for what the log has
-    /// of the range. Returns the room that this needs and does not have, bytes: the operation is to run again then.
+    /// Runs an operation that sets a range of the data file to `data` or zeroes, and logs that for the parts of the
+    /// range that are in the log. If there is no room, returns the bytes it needs; the operation must then run again.
     ///
     /// # Errors
     /// The medium fails.
@@ -314,13 +315,13 @@ impl WriteLog {
         Ok(None)
     }
 
-    /// Returns whether the segment takes this many bytes of frames.
+    /// Returns whether the segment has room for this many bytes of frames.
     fn has_room(&self, state: &State, bytes: usize) -> bool {
         state.used + bytes as u64 <= self.region.capacity
     }
 
-    /// Makes everything in the log survive a power loss. Returns whether it does: after a sync that failed it may
-    /// not, until the log has been emptied.
+    /// Makes everything in the log survive a power loss. Returns whether it does: after a failed sync it may not, until
+    /// the log has been emptied.
     ///
     /// # Errors
     /// The medium fails.
@@ -331,7 +332,7 @@ impl WriteLog {
         Ok(full && state.failures == failures)
     }
 
-    /// Makes the log one of this process: what it holds goes to the data file.
+    /// Starts using the log in this process, by moving its contents to the data file.
     ///
     /// # Errors
     /// The medium fails, or the log is damaged; nothing has changed then.
@@ -369,13 +370,13 @@ impl WriteLog {
         Ok(())
     }
 
-    /// Begins the next segment if this one has no room for this many bytes of frames. Returns whether there is room.
+    /// Begins the next segment unless this one has room for this many bytes of frames. Returns whether there is room.
     fn turn(&self, bytes: usize) -> bool {
         let mut state = self.state();
         self.has_room(&state, bytes) || self.begin_segment(&mut state)
     }
 
-    /// Begins the next segment. Returns false if there is none, or the one before is not applied.
+    /// Begins the next segment. Returns false if there is none, or if the previous one is not applied.
     fn begin_segment(&self, state: &mut State) -> bool {
         let live = state.epoch - state.first + 1;
         if state.full.is_some() || live >= self.region.segments {
@@ -395,10 +396,10 @@ impl WriteLog {
         true
     }
 
-    /// Waits for room for this many bytes of frames, or makes it. Another write may take it before the caller does.
+    /// Waits for or makes room for this many bytes of frames. Another write may take it before the caller does.
     ///
     /// # Errors
-    /// The medium fails, or is full. The log keeps what it has then.
+    /// The medium fails or is full. The log then keeps its contents.
     pub(crate) fn make_room(
         &self,
         data: &dyn StorageFile,
@@ -422,12 +423,12 @@ impl WriteLog {
     /// Applies the full segment, if there is one.
     ///
     /// # Errors
-    /// The medium fails, or is full. The log keeps what it has then.
+    /// The medium fails or is full. The log then keeps its contents.
     pub(crate) fn apply(&self, data: &dyn StorageFile) -> io::Result<()> {
         let _applying = locked(&self.applying);
         let full = self.state.read().unwrap_or_else(PoisonError::into_inner).full.clone();
         let Some(full) = full else { return Ok(()) };
-        // Before the data file has a part of a write, the whole of it is durable here.
+        // A write must be entirely durable here before the data file has any part of it.
         let failures = self.region.file.failures();
         if failures != full.failures {
             self.region.write_again(full.epoch, full.used)?;
@@ -435,7 +436,8 @@ impl WriteLog {
         self.region.file.sync_since(failures)?;
         write(data, &full.pending)?;
         let ranges = full.pending.ranges();
-        // A longer operation that has changed the data file before this did still has to find what this is of its range.
+        // Exclude a longer operation that changed the data file before this did and still has to find its range in the
+        // log.
         let exclusive = self.in_place.write().unwrap_or_else(PoisonError::into_inner);
         let mut state = self.state();
         state.applied.push_back((full.epoch, ranges));
@@ -449,10 +451,10 @@ impl WriteLog {
         Ok(())
     }
 
-    /// Releases what is applied.
+    /// Releases the applied segments.
     ///
     /// # Errors
-    /// The medium fails. What was synced is not synced again then.
+    /// The medium fails. The next attempt syncs only what was not synced before.
     pub(crate) fn release(&self, sync: SyncData<'_>) -> io::Result<()> {
         let mut releasing = locked(&self.releasing);
         let until = self.state.read().unwrap_or_else(PoisonError::into_inner).unapplied();
@@ -472,10 +474,10 @@ impl WriteLog {
         Ok(())
     }
 
-    /// Moves everything that was written before to the data file, which `sync` makes durable, and empties the log.
+    /// Moves everything written so far to the data file, which `sync` makes durable, and empties the log.
     ///
     /// # Errors
-    /// The medium fails, or is full. The log keeps what it has then.
+    /// The medium fails or is full. The log then keeps its contents.
     pub(crate) fn empty(&self, data: &dyn StorageFile, sync: SyncData<'_>) -> io::Result<()> {
         let end = {
             let state = self.state();
@@ -500,7 +502,7 @@ impl WriteLog {
         self.release(sync)
     }
 
-    /// Empties the log as [`Self::empty`] does, and overwrites what it held.
+    /// Empties the log like [`Self::empty`], and overwrites its contents.
     ///
     /// # Errors
     /// As [`Self::empty`].
@@ -515,12 +517,12 @@ impl WriteLog {
     }
 }
 
-/// Returns the bytes of the frames of a range of data.
+/// Returns the size of the frames for a range of data.
 fn frames(length: u64) -> usize {
     length as usize + length.div_ceil(ATOMIC) as usize * FRAME
 }
 
-/// Writes what is pending to the data file.
+/// Writes pending data to the data file.
 fn write(file: &dyn StorageFile, pending: &Pending) -> io::Result<()> {
     for (offset, piece) in pending.pieces() {
         match piece {

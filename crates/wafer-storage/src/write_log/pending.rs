@@ -1,11 +1,11 @@
-//! What a segment of the write log holds and the data file has yet to get.
+//! The contents of a segment of the write log that the data file has yet to receive.
 
 use std::collections::BTreeMap;
 
 /// A piece of data.
 pub(super) enum Piece {
     Data(Vec<u8>),
-    /// So many zeroes, which may be more than memory should hold.
+    /// This many zeroes, which may be more than memory should hold.
     Zeroes(u64),
 }
 
@@ -17,7 +17,7 @@ impl Piece {
         }
     }
 
-    /// Cuts the piece in two and returns the second part.
+    /// Splits the piece and returns the second part.
     fn split_off(&mut self, at: u64) -> Piece {
         match self {
             Piece::Data(data) => Piece::Data(data.split_off(at as usize)),
@@ -26,7 +26,7 @@ impl Piece {
     }
 }
 
-/// Data by offset. No two pieces overlap.
+/// Data by offset, without overlaps.
 #[derive(Default)]
 pub(super) struct Pending(BTreeMap<u64, Piece>);
 
@@ -47,7 +47,7 @@ impl Pending {
         }
     }
 
-    /// Adds data in place of what there was of its range.
+    /// Adds data, replacing earlier pieces of its range.
     pub(super) fn put(&mut self, offset: u64, data: &[u8]) {
         if let Some(Piece::Data(same)) = self.0.get_mut(&offset)
             && same.len() == data.len()
@@ -59,7 +59,7 @@ impl Pending {
         self.0.insert(offset, Piece::Data(data.to_vec()));
     }
 
-    /// Adds zeroes in place of what there was of their range, as one piece with zeroes that they touch.
+    /// Adds zeroes, replacing earlier pieces of their range, and merges them with adjacent zeroes.
     pub(super) fn zero(&mut self, mut from: u64, mut end: u64) {
         self.cut(from, end);
         if let Some((&begin, Piece::Zeroes(length))) = self.0.range(..from).next_back()
@@ -75,7 +75,7 @@ impl Pending {
         self.0.insert(from, Piece::Zeroes(end - from));
     }
 
-    /// Copies what there is of a range over `buffer`.
+    /// Overwrites `buffer` with the pieces within a range.
     pub(super) fn patch(&self, offset: u64, buffer: &mut [u8]) {
         let end = offset + buffer.len() as u64;
         for (&begin, piece) in self.0.range(..end).rev() {
@@ -93,7 +93,7 @@ impl Pending {
         }
     }
 
-    /// Returns the parts of a range that there are: begin and end.
+    /// Returns the covered parts of a range: start and end.
     pub(super) fn overlaps(&self, from: u64, end: u64) -> impl Iterator<Item = (u64, u64)> {
         let pieces = self.0.range(..end).rev();
         let pieces = pieces.map(|(begin, piece)| (*begin, begin + piece.len()));
@@ -106,12 +106,12 @@ impl Pending {
         self.0.iter().map(|(offset, piece)| (*offset, piece))
     }
 
-    /// Returns where the last piece ends.
+    /// Returns the end of the last piece.
     pub(super) fn end(&self) -> u64 {
         self.0.last_key_value().map_or(0, |(at, piece)| at + piece.len())
     }
 
-    /// Returns the ranges of the pieces, ascending. No two touch.
+    /// Returns the ranges of the pieces, ascending and not adjacent.
     pub(super) fn ranges(&self) -> Ranges {
         let mut ranges: Vec<(u64, u64)> = Vec::new();
         for (offset, piece) in &self.0 {
@@ -125,11 +125,11 @@ impl Pending {
     }
 }
 
-/// Ranges of a segment whose data the data file has: begin and end, ascending.
+/// Ranges of a segment that the data file has: start and end, ascending.
 pub(super) struct Ranges(Vec<(u64, u64)>);
 
 impl Ranges {
-    /// Returns the parts of a range that there are: begin and end.
+    /// Returns the covered parts of a range: start and end.
     pub(super) fn overlaps(&self, from: u64, end: u64) -> impl Iterator<Item = (u64, u64)> {
         let first = self.0.partition_point(|(_, until)| *until <= from);
         let parts = self.0[first..].iter().take_while(move |(begin, _)| *begin < end);
@@ -137,7 +137,7 @@ impl Ranges {
     }
 }
 
-/// Unites ranges that overlap or touch, ascending.
+/// Merges ranges that overlap or touch, ascending.
 pub(super) fn unite(mut ranges: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
     ranges.sort_unstable();
     let mut united: Vec<(u64, u64)> = Vec::with_capacity(ranges.len());

@@ -1,8 +1,8 @@
 //! The log in its file: two headers, and segments of frames.
 //!
-//! The headers are in sectors of their own, and the older one is replaced by the next. A header names the first epoch
-//! whose frames count. Each use of a segment has an epoch of its own, which increments by one from segment to segment
-//! and is part of each check, so what an earlier use left is not mistaken for a frame.
+//! Each header is in its own sector, and each new header replaces the older of the two. A header contains the first
+//! valid epoch. Each use of a segment has its own epoch, which increments by one from segment to segment and is part of
+//! each check, so remains of an earlier use are never taken for frames.
 
 use std::io;
 use std::sync::Arc;
@@ -22,13 +22,13 @@ const SEGMENTS: u64 = 2 * SECTOR;
 /// Bytes of a frame before its data: check, kind, offset and length.
 pub(crate) const FRAME: usize = 24;
 pub(super) const WRITE: u32 = 1;
-/// A range is zeroes.
+/// Kind of a frame that zeroes a range.
 pub(super) const ZEROES: u32 = 2;
-/// Longest segment, bytes. What two of them hold is in memory.
+/// Longest segment, bytes. The contents of two segments are kept in memory.
 const SEGMENT: u64 = 16 << 20;
-/// Epochs and numbers of headers are less.
+/// Exclusive upper limit of epochs and header numbers.
 const MOST: u64 = 1 << 62;
-/// Fewest segments.
+/// Minimum number of segments.
 const FEWEST: u64 = 4;
 
 /// Reads a little-endian number of `N` bytes.
@@ -40,7 +40,7 @@ pub(super) fn damaged() -> io::Error {
     io::Error::other("its write log is damaged; put the drive's journal back")
 }
 
-/// Returns the check of a frame, computed over everything behind it and over its place.
+/// Returns the check of a frame, which covers everything after it and the position of the frame.
 fn check(epoch: u64, at: u64, frame: &[u8]) -> u32 {
     let mut place = [0; 20];
     place[..8].copy_from_slice(&epoch.to_le_bytes());
@@ -52,13 +52,13 @@ fn check(epoch: u64, at: u64, frame: &[u8]) -> u32 {
 /// A header.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Header {
-    /// Number of the header: the greater one counts.
+    /// Number of the header; the greater one is current.
     pub(super) sequence: u64,
-    /// First epoch whose frames count.
+    /// First valid epoch.
     pub(super) first: u64,
 }
 
-/// A frame that was read.
+/// A frame.
 pub(super) struct Frame<'a> {
     pub(super) kind: u32,
     pub(super) offset: u64,
@@ -66,21 +66,21 @@ pub(super) struct Frame<'a> {
     pub(super) data: &'a [u8],
 }
 
-/// The part of a file that a log has to itself.
+/// The part of a file that belongs to a log.
 pub(super) struct Region {
     pub(super) file: Arc<JournalFile>,
     base: u64,
     /// Number of segments.
     pub(super) segments: u64,
-    /// Bytes of frames that a segment has room for.
+    /// Room for frames in a segment, in bytes.
     pub(super) capacity: u64,
 }
 
 impl Region {
-    /// Divides `length` bytes of a file from `base`.
+    /// Divides `length` bytes of a file, starting at `base`, into segments.
     ///
     /// # Errors
-    /// They are too few: what is written has to fit an empty segment.
+    /// They are too few: the longest frame has to fit in an empty segment.
     pub(super) fn new(file: Arc<JournalFile>, base: u64, length: u64) -> io::Result<Self> {
         let length = length.checked_sub(SEGMENTS).ok_or_else(damaged)?;
         let segments = (length / SEGMENT).max(FEWEST);
@@ -91,10 +91,10 @@ impl Region {
         Ok(Region { file, base, segments, capacity })
     }
 
-    /// Reads the header that counts. A region that was never used has none.
+    /// Reads the current header, or `None` if the region was never used.
     ///
     /// # Errors
-    /// The medium fails, or neither header is whole.
+    /// The medium fails, or neither header is valid.
     pub(super) fn header(&self) -> io::Result<Option<Header>> {
         let mut headers = [0; SEGMENTS as usize];
         self.file.read_at(&mut headers, self.base)?;
@@ -106,7 +106,7 @@ impl Region {
             first: number::<8>(header, 16),
         });
         let last = found.max_by_key(|header| header.sequence);
-        // Numbers that no drive reaches are not its own.
+        // A drive never reaches these numbers, so the header is not its own.
         let is_own = |header: &Header| header.sequence.max(header.first) < MOST;
         if !last.as_ref().map_or_else(|| headers.iter().all(|byte| *byte == 0), is_own) {
             return Err(damaged());
@@ -114,10 +114,10 @@ impl Region {
         Ok(last)
     }
 
-    /// Writes a header in place of the last but one, durably.
+    /// Writes a header in place of the older one, durably.
     ///
     /// # Errors
-    /// The medium fails. Either header may count then.
+    /// The medium fails. Either header may then be current.
     pub(super) fn write_header(&self, header: Header, failures: u64) -> io::Result<()> {
         let mut bytes = [0; HEADER];
         bytes[..8].copy_from_slice(&MAGIC);
@@ -133,7 +133,7 @@ impl Region {
         self.base + SEGMENTS + epoch % self.segments * self.capacity
     }
 
-    /// Assembles a frame in `buffer` and writes it to the segment of an epoch, `at` bytes from its beginning.
+    /// Assembles a frame in `buffer` and writes it to the segment of an epoch, at offset `at`.
     ///
     /// # Errors
     /// The medium fails.
@@ -157,7 +157,7 @@ impl Region {
     /// Reads the frames of an epoch up to the first torn one.
     ///
     /// # Errors
-    /// The medium fails, `take` does, or a frame is of no known kind.
+    /// The medium fails, `take` fails, or a frame has an unknown kind.
     pub(super) fn read_frames(
         &self,
         epoch: u64,
@@ -188,7 +188,7 @@ impl Region {
         Ok(())
     }
 
-    /// Writes the first `used` bytes of an epoch again: after a sync that failed, a later one would not write them.
+    /// Rewrites the first `used` bytes of an epoch: after a failed sync, a later one would not write them.
     ///
     /// # Errors
     /// The medium fails.

@@ -22,17 +22,17 @@ fn a_damaged_log_is_refused_and_left_as_it_is() {
     assert!(log.write(1 << 19, &[1; 512]).unwrap());
     drop(log);
     let refused = |length| open(folder.path(), length).err().unwrap().to_string();
-    // No room for anything.
+    // No room for a frame.
     for length in [0, 2 * SECTOR, 2 * SECTOR + 4 * ATOMIC] {
         assert!(refused(length).contains("damaged"), "{length}");
     }
-    // What the log has lies beyond the data.
+    // The log has data beyond the end of the data file.
     data.set_len(1 << 19).unwrap();
     let log = open(folder.path(), LENGTH).unwrap();
     let error = log.begin(&*data, &|| Ok(())).unwrap_err();
     assert!(error.to_string().contains("damaged"), "{error}");
     assert_eq!(data.len().unwrap(), 1 << 19);
-    // Neither header is whole; one is enough.
+    // One valid header is enough; without one, the log is damaged.
     data.set_len(1 << 20).unwrap();
     log.begin(&*data, &|| Ok(())).unwrap();
     let file = Files.open(&folder.path().join("log")).unwrap();
@@ -60,7 +60,7 @@ fn headers_and_frames_that_no_drive_writes_are_refused() {
     }
 }
 
-/// A log, its data file, and the syncs of it.
+/// A log, its data file, and the number of syncs of that file.
 struct Bench {
     log: WriteLog,
     data: Arc<dyn StorageFile>,
@@ -130,7 +130,7 @@ fn with_work_done_in_the_background_no_write_does_it() {
     assert!(bench.syncs.get() > 5);
 }
 
-/// A new process finds the frames of every segment that is not released, in their order.
+/// A new process finds the frames of every segment that is not released, in order.
 #[test]
 fn segments_are_found_again_in_their_order() {
     let folder = tempfile::tempdir().unwrap();
@@ -153,7 +153,7 @@ fn segments_are_found_again_in_their_order() {
     }
 }
 
-/// What is applied and not released would come back, too.
+/// Applied data that is not released would also come back.
 #[test]
 fn a_long_write_replaces_what_is_applied() {
     let folder = tempfile::tempdir().unwrap();
@@ -169,7 +169,7 @@ fn a_long_write_replaces_what_is_applied() {
     assert_eq!(Bench::new(folder.path()).read(4096), 2);
 }
 
-/// Applying a segment brings data back to where the data file was deallocated after the segment was full.
+/// Applying a segment would bring data back to a range that was deallocated after the segment was full.
 #[test]
 fn what_is_deallocated_while_a_segment_is_full_stays_so() {
     let folder = tempfile::tempdir().unwrap();
