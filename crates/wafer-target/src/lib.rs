@@ -7,37 +7,37 @@
 //! # Architecture
 //! ```text
 //! host ==TCP==> transport/link.rs        moves bytes, keeps time
-//!               transport/connection.rs  bytes to PDUs: no input or output, what fuzzers drive
+//!               transport/connection.rs  bytes to PDUs, without I/O; driven by fuzzers
 //!               transport/queue/         capsules to commands and back, digests, Ready to Transfer
 //!               wafer_controller         admin commands, log pages, features: checked, then executed
-//!               wafer_io                 I/O commands, the same, and the memory for their buffers
+//!               wafer_io                 I/O commands, likewise, and the memory for their buffers
 //! operator =====> control/               faults to inject, as JSON lines
 //!               wafer_drive              counts in the device, moves data, records, saves
 //! ```
-//! The device is behind one lock. Each connection collects what a batch of commands has it count and applies
-//! that in one go, before the host hears of any of them; data moves without the lock.
+//! The device is behind one lock. Each connection collects the commands of a batch that the device has to count and
+//! applies them together, before the host receives any of their completions; data moves without the lock.
 //!
 //! # Invariants
-//! - Counters are those of the commands in the order in which the device got them, which is the order in
-//!   captures and in the journal: replaying either gives the same counters.
-//! - A completed Flush means that data and journal are in the file.
-//! - Memory is bounded whatever hosts send: a [`Pool`](wafer_io::Pool) has the buffers of all connections, and each connection has
-//!   less than 256 KiB beside it. A few buffers of 1 MiB at most are kept for the next commands.
-//! - A turn of a queue moves 3 MiB at most, about a millisecond without the medium; a command that takes longer is
+//! - The device counts commands in the order in which it receives them. Captures and the journal have the same order,
+//!   so replaying either yields the same counters.
+//! - After a completed Flush, data and journal are in the file.
+//! - Memory is bounded whatever hosts send: a [`Pool`](wafer_io::Pool) holds the buffers of all connections, and each
+//!   connection has less than 256 KiB in addition. A few buffers of at most 1 MiB are kept for the next commands.
+//! - A turn of a queue moves at most 3 MiB, which takes about a millisecond without the medium; longer commands are
 //!   executed in slices.
-//! - A host that breaks the protocol loses its connection and disturbs no other.
+//! - A host that violates the protocol loses its connection and disturbs no other host.
 //!
 //! # Error model
-//! A command fails with a [`Failure`](wafer_controller::Failure), whose status goes on the wire, with the location of the
-//! field into the error log. A PDU that breaks the protocol ends the connection with a Terminate Connection
-//! Request. Nothing that comes from a host panics.
+//! A command fails with a [`Failure`](wafer_controller::Failure), whose status goes on the wire and, with the location
+//! of the field, into the error log. A PDU that violates the protocol ends the connection with a Terminate Connection
+//! Request. No input from a host causes a panic.
 //!
 //! # What it does not implement
-//! [`wafer_controller::support`] lists the commands, log pages and features that have a handler. Beside those that it lacks:
+//! [`wafer_controller::support`] lists the commands, log pages and features that have a handler. Also missing are:
 //! - TLS, and transports other than TCP.
 //! - Time: commands take as long as the machine needs. Reclaim unit time limits.
 //! - Metadata and protection information, zoned namespaces.
-//! - Reordering or priorities among the commands of a queue: each is done before the next is looked at.
+//! - Reordering or priorities among the commands of a queue, which are executed one after another.
 
 pub mod control;
 #[doc(hidden)]

@@ -1,4 +1,4 @@
-//! What controllers say about atomic writes.
+//! The atomic write units that controllers report.
 
 use wafer_controller::admin;
 use wafer_nvme::zerocopy::FromBytes as _;

@@ -1,4 +1,4 @@
-//! What a host sends to a controller, for all tests.
+//! Host commands shared by all tests.
 
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ pub(crate) fn configure(controller: &Controller, cc: Cc) -> Result<Reply, Failur
     fabrics(controller, 0, &Sqe::read_from_bytes(command.as_bytes()).unwrap())
 }
 
-/// Connects a host, whose name and identifier follow from a number, and enables its controller.
+/// Connects a host whose name and identifier are derived from a number, and enables its controller.
 pub(crate) fn connect_host(subsystem: &Arc<Subsystem>, number: u8) -> Arc<Controller> {
     let connect = ConnectCommand { sqsize_z: 31.into(), ..Default::default() };
     let data = ConnectData {

@@ -16,7 +16,7 @@ const HOST: &str = "nqn.2026-11.io.wafer:host";
 /// Blocks of 512 bytes in a namespace.
 const BLOCKS: u64 = (1 << 20) / 512;
 
-/// Makes namespaces 1 and 2 of 512-byte blocks that everybody sees.
+/// Creates namespaces 1 and 2 with 512-byte blocks, attached to all hosts.
 fn two() -> (Arc<Subsystem>, Arc<Controller>, IoQueue) {
     let subsystem = fuzzing::subsystem_on(DataSpec::Memory, Environment::default());
     subsystem.drive.delete_namespace(1).unwrap();
@@ -96,7 +96,7 @@ fn sources_may_be_in_other_namespaces() {
     for (format, ranges) in [
         (2, [(2, 5, 3), (1, 100, 2), (2, 900, 250)]),
         (3, [(2, 7, 1), (2, 90, 20), (1, 300, 4)]),
-        // Overlaps the destination only if it is of the same namespace.
+        // Overlaps the destination only in the same namespace.
         (2, [(2, 10, 40), (1, 12, 5), (2, 10, 1)]),
     ] {
         let whole = copy(format, 10, &ranges);
@@ -114,7 +114,7 @@ fn sources_may_be_in_other_namespaces() {
         }
         enable(&controller, 0).unwrap();
     }
-    // Without names, bytes 3:0 mean nothing.
+    // In formats without a source namespace, bytes 3:0 have no meaning.
     assert_eq!(run(&mut queue, &copy(0, 0, &[(2, 1000, 1)])), Ok(()));
     assert_eq!(run(&mut queue, &copy(1, 1, &[(2, 1000, 1)])), Ok(()));
     assert_eq!(read(&mut queue, 0), read(&mut queue, 1000));
@@ -170,7 +170,7 @@ fn sources_that_cannot_be_read_are_refused() {
     assert_eq!(run(&mut queue, &source(hidden, 0)), Ok(()));
     assert_eq!(read(&mut queue, 1), [9; 512]);
 
-    // What keeps blocks from being read, in a source; what keeps them from being written, in the destination.
+    // Conditions that prevent reading, in a source; conditions that prevent writing, in the destination.
     let (first, second) =
         (subsystem.drive.namespace(1).unwrap(), subsystem.drive.namespace(2).unwrap());
     subsystem.drive.mark_uncorrectable(&second, 512, 512).unwrap();
@@ -200,7 +200,7 @@ fn a_copy_ends_when_its_source_goes() {
     let (sqe, data) = copy(2, 0, &ranges);
     let begin = |queue: &mut IoQueue| {
         queue.begin_batch();
-        // Fills the turn, so that the copy is not done at once.
+        // Fill the turn, so that the copy is not finished immediately.
         let verify = Sqe { cdw12: (BLOCKS as u32 - 1).into(), ..io(NvmOpcode::VERIFY, 1) };
         queue.execute(&verify, &[], &mut Vec::new()).unwrap();
         assert_eq!(queue.begin(&sqe, &data, &mut Vec::new()), Ok(Progress::More));

@@ -39,7 +39,7 @@ impl Bench {
         assert_eq!((found.tler(), found.dulbe()), (7, dulbe));
     }
 
-    /// Executes a command of 8 blocks of 512 bytes: a page. A failure is a status and a block.
+    /// Executes a command of 8 blocks of 512 bytes, which is a page. A failure is a status and a block.
     fn io(&mut self, opcode: NvmOpcode, lba: u32, data: &[u8]) -> Result<(), (Status, u64)> {
         let cdw12 = if opcode == NvmOpcode::COPY { 0 } else { 7 };
         let ad = u32::from(opcode == NvmOpcode::DATASET_MANAGEMENT) * 4;
@@ -78,7 +78,7 @@ fn reading_a_deallocated_block_is_an_error_while_a_host_wants_that() {
     assert!(Nsfeat::from_bits(id.nsfeat).dae());
     bench.read(0).unwrap();
     bench.enable(1, true);
-    // All within one batch: what the queue wrote and deallocated before counts.
+    // All within one batch: earlier writes and deallocations of the queue count.
     assert_eq!(bench.read(8), Err((REFUSED, 8)));
     bench.write(8);
     bench.read(8).unwrap();
@@ -104,7 +104,7 @@ fn the_error_is_enabled_for_all_namespaces_and_until_a_reset() {
     let mut bench = Bench::new();
     bench.enable(0xffff_ffff, true);
     assert_eq!(bench.read(0), Err((REFUSED, 0)));
-    // Another host does not want it.
+    // Another host has not enabled the error.
     let subsystem = Arc::clone(&bench.controller.subsystem);
     let mut other = IoQueue::new(fuzzing::connect(&subsystem));
     let read = Sqe { opcode: NvmOpcode::READ.0, nsid: 1.into(), ..Default::default() };

@@ -1,4 +1,4 @@
-//! A drive whose media are worn out: what hosts see until then, and what it does afterwards.
+//! A drive whose media wear out: what hosts see before that, and its behavior afterwards.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use wafer_target::fuzzing;
 
 use crate::common::{set, smart, sqe};
 
-/// A host with a queue on a drive whose reclaim units endure 20 erases.
+/// Returns a host with a queue on a drive whose reclaim units endure 20 erases.
 fn open(storage: &FaultyStorage) -> (Arc<Controller>, IoQueue) {
     let environment = Environment { storage: Arc::new(storage.clone()), ..Environment::default() };
     let firmware = serde_json::json!({ "retire_after": 20 });
@@ -23,7 +23,7 @@ fn open(storage: &FaultyStorage) -> (Arc<Controller>, IoQueue) {
     (controller, queue)
 }
 
-/// Executes an I/O command on namespace 1 in a batch of its own.
+/// Executes an I/O command on namespace 1 in its own batch.
 fn run(queue: &mut IoQueue, sqe: Sqe, data: &[u8]) -> Status {
     queue.begin_batch();
     let done = queue.execute(&Sqe { nsid: 1.into(), ..sqe }, data, &mut Vec::new());

@@ -1,4 +1,4 @@
-//! Firmware: downloads, slots, activation, and what a restart keeps.
+//! Firmware: downloads, slots, activation, and what survives a restart.
 
 use std::sync::Arc;
 
@@ -85,20 +85,20 @@ fn images_go_through_their_slots() {
     let empty = "\0".repeat(8);
     assert_eq!(slots(&controller), (1, 0, [built_in.clone(), empty.clone(), empty.clone()]));
 
-    // Replaced only.
+    // Only replaced.
     download(&controller, &image(b"ONE     ", 9000));
     assert_eq!(commit(&controller, 2, CommitAction::REPLACE), Status::SUCCESS);
     reset(&controller);
     let one = || "ONE     ".to_owned();
     assert_eq!(slots(&controller), (1, 0, [built_in.clone(), one(), empty.clone()]));
-    // Replaced and activated at a reset, in a slot that the drive chooses.
+    // Replaced and activated at a reset, in a slot chosen by the drive.
     download(&controller, &image(b"TWO     ", 1 << 20));
     assert_eq!(commit(&controller, 0, CommitAction::REPLACE_AND_ACTIVATE), Status::SUCCESS);
     let all = [built_in.clone(), one(), "TWO     ".to_owned()];
     assert_eq!((slots(&controller), running(&controller)), ((1, 3, all.clone()), built_in.clone()));
     reset(&controller);
     assert_eq!((slots(&controller), running(&controller)), ((3, 0, all.clone()), all[2].clone()));
-    // What runs stays when its slot gets another image.
+    // The running image remains when its slot gets another image.
     download(&controller, &image(b"THREE   ", 32));
     assert_eq!(commit(&controller, 3, CommitAction::REPLACE), Status::SUCCESS);
     assert_eq!(
@@ -109,7 +109,7 @@ fn images_go_through_their_slots() {
     assert_eq!(commit(&controller, 2, CommitAction::ACTIVATE), Status::SUCCESS);
     reset(&controller);
     assert_eq!((slots(&controller).0, running(&controller)), (2, one()));
-    // At once, without a download and with one.
+    // Immediately, without and with a download.
     assert_eq!(commit(&controller, 1, CommitAction::ACTIVATE_NOW), Status::SUCCESS);
     assert_eq!((slots(&controller).0, running(&controller)), (1, built_in));
     download(&controller, &image(b"FOUR    ", 5000));
@@ -139,14 +139,14 @@ fn downloads_that_are_no_image_are_refused() {
         }
         assert_eq!(replace(2), Status::INVALID_FIRMWARE_IMAGE);
     }
-    // Pieces that overlap: the download begins again.
+    // Overlapping pieces restart the download.
     assert_eq!(send(&controller, 0, &whole[..2 * PIECE]), Status::SUCCESS);
     assert_eq!(send(&controller, PIECE, &whole[PIECE..]), Status::OVERLAPPING_RANGE);
     download(&controller, &whole);
     assert_eq!(replace(1), Status::INVALID_FIRMWARE_SLOT, "read only");
     assert_eq!(replace(4), Status::INVALID_FIRMWARE_SLOT);
     assert_eq!(replace(3), Status::SUCCESS);
-    // Anything but an image.
+    // Various invalid images.
     for (at, byte) in
         [(0, 0), (8, 31), (9, 0xff), (12, 0), (20, 0x1f), (PIECE, 7), (3 * PIECE - 1, 0)]
     {
@@ -163,7 +163,7 @@ fn downloads_that_are_no_image_are_refused() {
         assert_eq!(commit(&controller, 7, action), Status::INVALID_FIRMWARE_SLOT);
     }
     assert_eq!(commit(&controller, 2, CommitAction(6)), Status::INVALID_FIELD, "a boot partition");
-    // A reset and another host end a download.
+    // A reset or another host ends a download.
     download(&controller, &whole);
     reset(&controller);
     assert_eq!(replace(2), Status::INVALID_FIRMWARE_IMAGE);
@@ -171,7 +171,7 @@ fn downloads_that_are_no_image_are_refused() {
     download(&controller, &whole);
     download(&other, &whole);
     assert_eq!(replace(2), Status::INVALID_FIRMWARE_IMAGE);
-    // So does the end of its controller, whose identifier is free again.
+    // So does removing its controller, whose identifier is free again.
     download(&controller, &whole);
     subsystem.remove(&controller);
     let next = fuzzing::connect(&subsystem);
@@ -225,7 +225,7 @@ fn slots_survive_a_restart_and_a_kill() {
     assert_eq!(commit(&controller, 2, CommitAction::ACTIVATE_NOW), Status::SUCCESS);
     download(&controller, &image(b"TWO     ", PIECE));
     assert_eq!(commit(&controller, 3, CommitAction::REPLACE_AND_ACTIVATE), Status::SUCCESS);
-    // A kill is a reset. So is each start after it.
+    // A kill is a reset, as is each start after it.
     let mut storage = storage;
     for _ in 0..2 {
         storage = storage.copy();

@@ -1,4 +1,4 @@
-//! Hostile hosts: sessions, PDUs and commands made of the committed seeds; see `fuzz/README.md`.
+//! Hostile hosts: sessions, PDUs and commands derived from the committed seeds; see `fuzz/README.md`.
 
 #[path = "../../../fuzz/bounded.rs"]
 mod bounded;
@@ -8,7 +8,7 @@ use wafer_nvme::*;
 use wafer_target::fuzzing;
 use wafer_target::fuzzing::{capsule, entry, opening, piece};
 
-/// I/O commands beside writes that seeds begin with: opcode, CDW10, CDW12, bytes of data.
+/// I/O commands of the seeds other than writes: opcode, CDW10, CDW12, bytes of data.
 const IO_COMMANDS: [(NvmOpcode, u32, u32, usize); 10] = [
     (NvmOpcode::READ, 8, 7, 0),
     (NvmOpcode::FLUSH, 0, 0, 0),
@@ -22,7 +22,7 @@ const IO_COMMANDS: [(NvmOpcode, u32, u32, usize); 10] = [
     (NvmOpcode::IO_MANAGEMENT_SEND, 1, 0, 2),
 ];
 
-/// Every admin and I/O command once, as a host that means well sends them.
+/// Returns every admin and I/O command once, as a correct host sends them.
 fn well_meant() -> Vec<Vec<u8>> {
     let admin = |opcode: AdminOpcode, cdw10: u32, cdw11: u32, nsid: u32| Sqe {
         opcode: opcode.0,
@@ -93,7 +93,7 @@ fn well_meant() -> Vec<Vec<u8>> {
         let data = vec![0; data];
         io.extend(piece(1, &capsule(&command(opcode, cdw10, cdw12, 3), &data)));
     }
-    // 8 KiB that are asked for with R2T, in two PDUs.
+    // 8 KiB that are requested with R2T, in two PDUs.
     io.extend(piece(1, &capsule(&command(NvmOpcode::WRITE, 0, 15, 4), &[])));
     for (at, last) in [(0u32, false), (4096, true)] {
         let pdu = DataPdu {
@@ -115,7 +115,7 @@ fn well_meant() -> Vec<Vec<u8>> {
     vec![first, logs, features, manage, io, secret()]
 }
 
-/// A host that has to authenticate, and has no key.
+/// Returns the session of a host that must authenticate and has no key.
 fn secret() -> Vec<u8> {
     let auth = |fctype: FabricsType, length: u32| {
         let command = auth::AuthCommand {
@@ -145,7 +145,7 @@ fn secret() -> Vec<u8> {
     bytes
 }
 
-/// The same commands for the controller alone, with the data of a host that means well.
+/// Returns the same commands for the controller alone, with the data of a correct host.
 fn commands() -> Vec<Vec<u8>> {
     let sqe = |opcode: u8, nsid: u32, cdw10: u32, cdw11: u32, cdw12: u32| Sqe {
         opcode,
@@ -197,7 +197,7 @@ fn commands() -> Vec<Vec<u8>> {
     vec![inquiries, features, manage, io]
 }
 
-/// One of each PDU that a host may send, with and without digests.
+/// Returns one of each PDU that a host may send, with and without digests.
 fn pdus() -> Vec<Vec<u8>> {
     let plain = [&[0][..], &opening(0, 0xffff), &capsule(&Sqe::default(), &[7; 100])].concat();
     let header = |pdu_type: PduType, flags, hlen: u8, plen: u32| PduHeader {
@@ -231,7 +231,7 @@ fn sessions_that_mean_well_complete() {
     has(1, (PduType::C2H_DATA.0, 0, 2));
     has(4, (PduType::C2H_DATA.0, 0, 8));
     has(4, (PduType::R2T.0, 0, 16));
-    // The challenge, and why the reply is wrong.
+    // The challenge, and the reason why the reply is wrong.
     has(5, (PduType::C2H_DATA.0, 0, 0));
     for signature in &all {
         assert!(signature.contains(&(PduType::CAPSULE_RESP.0, 0, 0)));

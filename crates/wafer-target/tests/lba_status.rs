@@ -10,7 +10,7 @@ use wafer_target::fuzzing;
 
 use crate::common::sqe;
 
-/// Asks for ranges that start in `blocks` blocks from a block on, in `dwords` dwords.
+/// Requests the ranges that start within `blocks` blocks of `lba`, in `dwords` dwords.
 fn ask(action: u8, lba: u32, blocks: u16, dwords: u32) -> Sqe {
     Sqe {
         nsid: 1.into(),
@@ -57,11 +57,11 @@ fn blocks_marked_as_uncorrectable_are_listed_until_they_are_written() {
         io(NvmOpcode::WRITE_UNCORRECTABLE, lba, blocks, &[]);
     }
     assert_eq!(ranges(&controller, 0, 0, 64), (2, vec![(8, 4), (100, 1), (200, 50)]));
-    // Ranges are cut to what was asked for.
+    // Ranges are clipped to the request.
     assert_eq!(ranges(&controller, 10, 91, 64), (2, vec![(10, 2), (100, 1)]));
     assert_eq!(ranges(&controller, 10, 90, 64), (2, vec![(10, 2)]));
     assert_eq!(ranges(&controller, 249, 1, 64), (2, vec![(249, 1)]));
-    // A list of two descriptors has no room for a third; one of a head for none.
+    // A list with room for two descriptors has none for a third; a header alone has none for any.
     assert_eq!(ranges(&controller, 0, 0, 10), (1, vec![(8, 4), (100, 1)]));
     assert_eq!(ranges(&controller, 9, 0, 2), (1, vec![]));
     assert_eq!(ranges(&controller, 100, 0, 10), (2, vec![(100, 1), (200, 50)]));
@@ -119,7 +119,7 @@ fn the_log_lists_the_blocks_of_each_namespace_that_cannot_be_read() {
     assert_eq!(read().0.generation.get(), head.generation.get(), "nothing changed");
     subsystem.drive.set_media_error(&namespace, 100 * block, block, false).unwrap();
     assert_eq!(read().0.generation.get(), head.generation.get() + 1);
-    // One range more than are listed.
+    // One range more than the maximum listed.
     for at in 0..1024 {
         subsystem.drive.mark_uncorrectable(&namespace, (200 + 2 * at) * block, block).unwrap();
     }

@@ -1,4 +1,4 @@
-//! Lockdown: what can be prohibited, for whom, and for how long.
+//! Lockdown: what can be prohibited, for which hosts, and for how long.
 
 use wafer_controller::{Access, Controller, Rights, Subsystem, admin};
 use wafer_nvme::zerocopy::FromBytes as _;
@@ -51,7 +51,7 @@ fn what_is_locked_is_prohibited_for_everybody() {
         assert_eq!(list(controller, 2, 1).unwrap(), [Fid::VOLATILE_WRITE_CACHE.0]);
         assert_eq!(list(controller, 0, 2), Err(Status::INVALID_FIELD), "no management endpoint");
     }
-    // Other features, and reading this one.
+    // Other features, and reading this one, are allowed.
     set(&other, Fid::ASYNC_EVENT, 0).unwrap();
     assert_eq!(execute(&other, AdminOpcode::GET_FEATURES, 6), Status::SUCCESS);
     // A controller that connects later, and one that is reset.
@@ -80,7 +80,7 @@ fn what_cannot_be_locked_is_refused() {
     for identifier in 0..=255 {
         for (scope, can) in [(OPCODE, &commands), (FEATURE, &features)] {
             if (scope, identifier) == (OPCODE, AdminOpcode::LOCKDOWN.0) {
-                // Nothing but the power cycle would allow it again.
+                // Only the power cycle would allow it again.
                 continue;
             }
             let expected = if can.contains(&identifier) {

@@ -1,4 +1,4 @@
-//! Commands on a medium that fails.
+//! Commands on a failing medium.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use wafer_nvme::*;
 use wafer_storage::DataSpec;
 use wafer_target::fuzzing;
 
-/// Where the frames of a journal begin.
+/// Offset of the frames in a journal.
 const FRAMES: u64 = 512 + (1 << 20);
 
 fn subsystem(storage: &FaultyStorage) -> Arc<Subsystem> {
@@ -26,7 +26,7 @@ fn command(opcode: NvmOpcode) -> Sqe {
     Sqe { opcode: opcode.0, nsid: 1.into(), ..Default::default() }
 }
 
-/// A drive on storage with faults, and a host that enabled critical warnings and waits for one.
+/// A drive on faulty storage, and a host that enabled critical warnings and waits for one.
 struct Bench {
     storage: FaultyStorage,
     clock: Arc<ManualClock>,
@@ -68,7 +68,7 @@ impl Bench {
         status(admin(&self.controller, sqe, data).map(|_| ()))
     }
 
-    /// Executes an I/O command in a batch of its own; a failure must forbid to retry.
+    /// Executes an I/O command in its own batch. A failure must set Do Not Retry.
     fn io(&mut self, sqe: &Sqe) -> Status {
         self.queue.begin_batch();
         let done = self.queue.execute(sqe, &[7; 512], &mut Vec::new());
@@ -91,7 +91,7 @@ impl Bench {
         CriticalWarning::from_bits(self.smart().critical_warning)
     }
 
-    /// Tries every command that promises something; none may change anything.
+    /// Tries every command that makes a promise; none may change anything.
     fn promises(&mut self, expected: Status) {
         let write = command(NvmOpcode::WRITE);
         let fua = Sqe { cdw12: RwCdw12::new().with_fua(true).into_bits().into(), ..write };
@@ -148,7 +148,7 @@ fn a_drive_that_cannot_be_saved_promises_nothing_until_it_is() {
     assert_eq!(bench.io(&write), Status::SUCCESS);
     assert!(bench.controller.due_events().is_empty(), "nothing was promised yet");
     bench.promises(Status::WRITE_FAULT);
-    // The host hears of it once, and again only after it has read the log and the drive has recovered.
+    // The host is notified once, and again only after it has read the log and the drive has recovered.
     let due = bench.controller.due_events();
     assert_eq!(due.len(), 1);
     assert_eq!(due[0].dw0.get(), 0x0002_0001, "SMART / health, reliability, log page 2");
@@ -156,7 +156,7 @@ fn a_drive_that_cannot_be_saved_promises_nothing_until_it_is() {
     assert!(bench.controller.due_events().is_empty());
     assert!(bench.warning().read_only() && bench.warning().unreliable());
     assert!(bench.controller.due_events().is_empty());
-    // The medium recovers. The drive does not before it is saved.
+    // The medium recovers. The drive does not until it is saved.
     bench.storage.fail_syncs(false);
     bench.promises(Status::WRITE_FAULT);
     assert_eq!(bench.io(&write), Status::SUCCESS);
@@ -179,7 +179,7 @@ fn data_that_failed_to_sync_is_lost_until_the_drive_is_opened_again() {
         let fails = matches!(operation, Operation::Sync) && path.ends_with("drive.img");
         fails.then(|| std::io::Error::other("injected: the medium failed"))
     });
-    // A short write and a few zeroes are durable in the write log, many zeroes are not.
+    // A short write and a few zeroes are durable in the write log; many zeroes are not.
     for (opcode, blocks_z, flushed) in [
         (NvmOpcode::WRITE, 0, Status::SUCCESS),
         (NvmOpcode::WRITE_ZEROES, 0, Status::SUCCESS),
@@ -211,13 +211,13 @@ fn a_journal_that_cannot_be_written_makes_the_drive_read_only() {
     let mut bench = Bench::new();
     let (write, read) = (command(NvmOpcode::WRITE), command(NvmOpcode::READ));
     assert_eq!(bench.io(&write), Status::SUCCESS);
-    // The write log of the data, before the frames, takes what comes.
+    // The write log, in front of the frames, still works.
     bench.storage.fail(|_, path, operation| {
         let fails = matches!(operation, Operation::Write(at, _) if at == 0 || at >= FRAMES)
             && path.ends_with("drive.img.journal");
         fails.then(|| std::io::Error::from_raw_os_error(28))
     });
-    // After a restart nobody would know of a write that is not in the journal.
+    // After a restart, a write that is not in the journal would be unknown.
     let before = bench.smart();
     assert_eq!(bench.io(&write), Status::WRITE_FAULT);
     for opcode in [NvmOpcode::WRITE, NvmOpcode::WRITE_ZEROES] {
@@ -246,7 +246,7 @@ fn a_full_medium_is_an_error_of_the_command() {
     bench.storage.limit_space(0);
     let mut write = || {
         let mut done = Ok(());
-        // The write log has its space, and then the data file needs some.
+        // First the write log uses its reserved space, and then the data file needs more.
         for _ in 0..4096 {
             done = done.and(bench.queue.execute(
                 &command(NvmOpcode::WRITE),
@@ -257,7 +257,7 @@ fn a_full_medium_is_an_error_of_the_command() {
         done
     };
     assert_eq!(write().unwrap_err().status, Status::WRITE_FAULT);
-    // The journal has its space: the drive is as healthy as before.
+    // The space of the journal is reserved, so the drive is as healthy as before.
     assert_eq!(bench.io(&command(NvmOpcode::READ)), Status::SUCCESS);
     assert_eq!(bench.io(&command(NvmOpcode::FLUSH)), Status::SUCCESS);
     assert_eq!(bench.warning(), CriticalWarning::new());

@@ -1,4 +1,4 @@
-//! What monitors read: identity, health, wear, and what a reset and a shutdown do to it.
+//! What monitors read: identity, health, wear, and how a reset and a shutdown affect them.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use wafer_target::fuzzing;
 
 use crate::common::{configure, get, identify, log, set, smart, sqe, subsystem};
 
-/// Sets the limit of the composite temperature above which it is a warning.
+/// Sets the upper limit of the composite temperature.
 fn limit(controller: &Controller, kelvin: u16) {
     let value = TemperatureThreshold::new().with_tmpth(kelvin).into_bits();
     set(controller, Fid::TEMPERATURE_THRESHOLD, value).unwrap();
@@ -33,7 +33,7 @@ fn a_temperature_beyond_its_threshold_is_a_warning_and_an_event() {
     let event = AsyncEvent::from_bits(events[0].dw0.get());
     assert_eq!((event.event_type(), event.information(), event.log_page()), (1, 1, Lid::SMART.0));
     assert_eq!(warning(), hot);
-    // It is over once the limit is higher, and below the other limit it is a warning again.
+    // The warning ends when the limit is higher, and returns below the lower limit.
     limit(&controller, 320);
     assert_eq!(warning(), CriticalWarning::new());
     let under = TemperatureThreshold::new().with_tmpth(310).with_thsel(1).into_bits();
@@ -80,7 +80,7 @@ fn percentage_used_follows_the_media() {
         EnduranceGroupLog::read_from_bytes(&page).unwrap()
     };
     assert_eq!(smart(&controller).percentage_used, 0);
-    // One drive write a day for five years at a WAF of 3: 5479 capacities of 4 MiB.
+    // One drive write per day for five years at a WAF of 3: 5479 capacities of 4 MiB.
     assert_eq!(group().endurance_estimate.get(), (4 << 20) * 5479 / 1_000_000_000 + 1);
     let whole: Vec<Command> =
         (0..1024).map(|page| Command::write(page * 8, 8, Placement::NONE)).collect();
@@ -213,7 +213,7 @@ fn pages_of_the_controller_have_no_namespace() {
         assert_eq!([read(lid, 0), read(lid, u32::MAX)], [Ok(()); 2], "{lid:?}");
         assert_eq!(read(lid, 1), Err(Status::INVALID_FIELD), "{lid:?}");
     }
-    // Tools name one for these, and for those of an endurance group the field is reserved.
+    // Tools pass an NSID for these, and in pages of the endurance group the field is reserved.
     for lid in [Lid::SANITIZE_STATUS, Lid::OCP_SMART, Lid::WAFER_HANDLES, Lid::FDP_CONFIGURATIONS] {
         assert_eq!(read(lid, 1), Ok(()), "{lid:?}");
     }
@@ -227,7 +227,7 @@ fn features_that_a_uuid_may_select_say_so() {
     let by_uuid = |fid: Fid| effects.features[usize::from(fid.0)].get() >> 19 & 1 == 1;
     assert!(by_uuid(Fid::OCP_FAILURE_MODE) && by_uuid(Fid::OCP_ERROR_INJECTION));
     assert!(!by_uuid(Fid::FDP) && !by_uuid(Fid::WRITE_PROTECTION) && !by_uuid(Fid::OCP_IEEE1667));
-    // Nothing of the endurance group's features is reserved.
+    // No reserved bit of the endurance group's features is set.
     let page = log_of_group(&controller);
     assert_eq!(page.egfeat, 0);
     let configurations = log::<16>(&controller, Lid::FDP_CONFIGURATIONS, 1 << 16);

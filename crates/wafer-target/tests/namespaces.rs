@@ -1,4 +1,4 @@
-//! Namespaces: what Identify tells of them, how they are created, and which NSIDs commands take.
+//! Namespaces: their Identify data, their creation, and the NSIDs that commands accept.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ fn namespace(controller: &Controller, nsid: u32) -> IdentifyNamespace {
     IdentifyNamespace::read_from_bytes(&data).unwrap()
 }
 
-/// The newest entry of the error log, for a command that failed.
+/// Returns the newest entry of the error log, for a failed command.
 fn error(controller: &Controller, failure: &Failure) -> ErrorEntry {
     controller.fail(0, &sqe(AdminOpcode::NAMESPACE_MANAGEMENT, 0, 0), failure);
     let page = crate::common::log::<16>(controller, Lid::ERROR, 0);
@@ -93,7 +93,7 @@ fn what_cannot_be_created_says_why() {
     ] {
         assert_eq!(create(request, csi).map(|_| ()).unwrap_err().status, status);
     }
-    // The capacity that is required is in the error log, which has no transport to blame.
+    // The error log contains the required capacity, and no transport type.
     let blocks = 1 << 40;
     let large = NamespaceCreate { nsze: blocks.into(), ncap: blocks.into(), ..request };
     let failure = create(large, 0).map(|_| ()).unwrap_err();
@@ -102,7 +102,7 @@ fn what_cannot_be_created_says_why() {
     assert_eq!((entry.command_specific.get(), entry.lba.get(), entry.trtype), (blocks * 512, 0, 0));
     let torn = error(&controller, &Status::TRANSIENT_TRANSPORT_ERROR.into());
     assert_eq!((torn.command_specific.get(), torn.trtype), (0, 3));
-    // Bits that mean something only with metadata, or with more formats than there are.
+    // Bits that have a meaning only with metadata, or with more formats than there are.
     let ignored = NamespaceCreate { flbas: 0x71, ..request };
     assert_eq!(create(ignored, 0).map(|reply| reply.dw0).ok(), Some(1));
     let list = ControllerList::of([controller.cntlid]);

@@ -59,7 +59,7 @@ fn the_extended_log_agrees_with_smart_and_fdp() {
         })
         .collect();
     subsystem.drive.apply(0, &random).unwrap();
-    // Half a page costs a page, which is read first; and a host reads 12 KiB.
+    // Half a page costs a whole page, which is read first; and a host reads 12 KiB.
     subsystem.drive.apply(0, &[Command::write(4, 4, Placement::NONE)]).unwrap();
     let read = Command { op: Op::Read, ..Command::write(0, 24, Placement::NONE) };
     subsystem.drive.apply(0, &[read]).unwrap();
@@ -76,7 +76,7 @@ fn the_extended_log_agrees_with_smart_and_fdp() {
     assert!(relocated > 0, "garbage was collected");
     assert_eq!(ocp.media_read.get(), 24 * 512 + 4096 * (u128::from(relocated) + 1));
     assert_eq!(ocp.unaligned_io.get(), 1);
-    // Erasures of all reclaim units together are between the least and the greatest times their number.
+    // The sum of all erase counts is between the minimum and the maximum, times the number of reclaim units.
     let erased = fdp.mbe.get() >> 20;
     let (least, most) = (ocp.least_erases.get(), ocp.most_erases.get());
     assert!(most > 0 && u128::from(least) * 14 <= erased && erased <= u128::from(most) * 14);
@@ -145,7 +145,7 @@ fn saved_settings_are_in_effect_after_a_kill() {
     set_and(&controller, &settings(), true).unwrap();
     set(&controller, &OcpLatencyMonitor { minimum_window: 7, ..settings() }).unwrap();
     assert_eq!(saved(&controller), settings());
-    // From the journal, and then from the checkpoint that opening the drive writes.
+    // From the journal, and then from the checkpoint written when the drive is opened.
     let again = storage.copy();
     assert_eq!(latencies(&serve(&again)).minimum_window, 1);
     let controller = serve(&again.copy());
@@ -273,13 +273,13 @@ fn features_of_one_number_are_checked_and_saved() {
     assert_eq!(set_value(&controller, Fid::OCP_POWER_STATE, watts.into(), false), Status::SUCCESS);
     let other = u32::from(watts) + 1;
     assert_eq!(set_value(&controller, Fid::OCP_POWER_STATE, other, false), Status::INVALID_FIELD);
-    // As after a kill: the first drive is not closed.
+    // As after a kill, because the first drive is not closed.
     let controller = fuzzing::connect(&open(storage.copy()));
     assert_eq!(values(&controller, Fid::OCP_FAILURE_MODE)[0], 3);
     assert_eq!(values(&controller, Fid::OCP_HEALTH_CHECK), [7, 15, 7]);
 }
 
-/// Injects an error by the feature.
+/// Injects an error through the feature.
 fn inject(controller: &Controller, kind: u16, flags: u8) -> Status {
     let entry = OcpErrorInjection { flags, kind: kind.into(), ..Default::default() };
     let command = feature(Fid::OCP_ERROR_INJECTION, 1, false);
@@ -302,7 +302,7 @@ fn without_spares_the_drive_does_what_its_failure_mode_says() {
     let warning = || CriticalWarning::from(smart(&controller).critical_warning);
     assert_eq!(set_value(&controller, Fid::OCP_FAILURE_MODE, 1 << 30, false), Status::SUCCESS);
     assert_eq!((write(), warning()), (Status::SUCCESS, CriticalWarning::new()));
-    // There is no panic to inject.
+    // Panics cannot be injected.
     assert_eq!(inject(&controller, 1, 1), Status::INVALID_FIELD);
     assert_eq!(inject(&controller, OcpErrorType::NO_MORE_SPARES.0, 1), Status::SUCCESS);
     let spare = CriticalWarning::new().with_spare(true);
@@ -329,7 +329,7 @@ fn write_through_makes_each_write_durable() {
     let mut queue = IoQueue::new(Arc::clone(&controller));
     assert_eq!(set_value(&controller, Fid::OCP_FAILURE_MODE, 2 << 30, false), Status::SUCCESS);
     assert_eq!(inject(&controller, OcpErrorType::NO_MORE_SPARES.0, 1), Status::SUCCESS);
-    // Once nothing can be synced, only a write that has to be durable fails.
+    // When syncs fail, only writes that must be durable fail.
     storage.fail_syncs(true);
     let sqe = Sqe { opcode: NvmOpcode::WRITE.0, nsid: 1.into(), ..Default::default() };
     queue.begin_batch();

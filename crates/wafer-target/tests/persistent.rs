@@ -1,4 +1,4 @@
-//! The persistent event log: what enters it, how hosts read it, and what stays.
+//! The persistent event log: its events, how hosts read it, and what survives a restart.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,7 +36,7 @@ fn header(page: &[u8]) -> PersistentEventLog {
     PersistentEventLog::read_from_prefix(page).unwrap().0
 }
 
-/// Returns the header, and the events with their data, the newest first.
+/// Returns the header, and the events with their data, newest first.
 fn read(controller: &Controller) -> (PersistentEventLog, Vec<(PersistentEventHead, Vec<u8>)>) {
     let page = get(controller, ESTABLISH, 0, MAX_PERSISTENT_LOG as u32).unwrap();
     get(controller, RELEASE, 0, 4).unwrap();
@@ -91,11 +91,11 @@ fn a_context_holds_the_log_still() {
     assert_eq!(first.supported[..2], [0xfe, 0x3f]);
     assert_eq!(nqn(&first.subnqn), Some(fuzzing::NQN));
     assert_eq!(get(&a, ESTABLISH, 0, 512), Err(Status::SEQUENCE_ERROR));
-    // What happens meanwhile is not in it; another controller has a context of its own.
+    // Later events are not in it; another controller has its own context.
     subsystem.drive.log_persistent(PersistentEventType::SANITIZE_START, 1, &[0; 12]);
     let again = header(&get(&a, READ, 0, 512).unwrap());
     assert_eq!((again.tnev, again.generation), (first.tnev, first.generation));
-    // A context exists, established through a port of the subsystem: the first.
+    // A context exists, established through the first port of the subsystem.
     assert_eq!(again.rci.get(), 1 << 18 | 1 << 16 | 1);
     let whole = get(&a, READ, 0, first.tll.get() as u32).unwrap();
     let part = get(&a, READ, 512, first.tll.get() as u32 - 512).unwrap();
@@ -104,7 +104,7 @@ fn a_context_holds_the_log_still() {
     assert_eq!(other.tnev.get(), first.tnev.get() + 1);
     assert_ne!(other.generation, first.generation);
     assert_eq!(header(&get(&b, HEADER, 0, 512).unwrap()).rci, again.rci);
-    // A reset ends it.
+    // A reset ends the context.
     configure(&a, Cc::new()).unwrap();
     configure(&a, Cc::new().with_en(true)).unwrap();
     assert_eq!(get(&a, READ, 0, 512), Err(Status::SEQUENCE_ERROR));
@@ -123,7 +123,7 @@ fn what_happens_to_the_drive_is_logged() {
     let c = fuzzing::connect(&subsystem);
     let smart: SmartLog = event(&c, E::SMART_SNAPSHOT);
     assert_eq!(smart.power_cycles.get(), 1);
-    // One more after a day.
+    // Another one after a day.
     let snapshots = || {
         let (_, events) = read(&c);
         events.iter().filter(|(head, _)| head.event_type == E::SMART_SNAPSHOT.0).count()
@@ -136,7 +136,7 @@ fn what_happens_to_the_drive_is_logged() {
     subsystem.drive.maintain().unwrap();
     subsystem.drive.maintain().unwrap();
     assert_eq!(snapshots(), before + 1);
-    // Timestamp, and a feature that outlives the controller; not one that each host sets.
+    // Timestamp, and a feature that outlives the controller, but not one that each host sets.
     let timestamp = Timestamp::new(1_000_000, 0);
     let fid = u32::from(Fid::TIMESTAMP.0);
     done(&c, &sqe(AdminOpcode::SET_FEATURES, fid, 0), timestamp.as_bytes());
@@ -168,7 +168,7 @@ fn what_happens_to_the_drive_is_logged() {
     let created: ChangeNamespaceEvent = event(&c, E::CHANGE_NAMESPACE);
     assert_eq!((created.cdw10.get(), created.nsid.get(), created.nsze.get()), (0, 1, 64));
     assert_eq!(what(created), (0, 1, 1));
-    // All together are one event, which says no more than that.
+    // Deleting all is one event without further fields.
     let all = Sqe { nsid: u32::MAX.into(), ..delete };
     done(&c, &all, &[]);
     let deleted: ChangeNamespaceEvent = event(&c, E::CHANGE_NAMESPACE);
@@ -231,7 +231,7 @@ fn injected_faults_are_logged() {
     assert_eq!(code, HardwareErrorCode::MEDIA_AND_DATA_INTEGRITY.0);
     let cqe = Cqe::read_from_bytes(&data).unwrap();
     assert_eq!((cqe.sqid.get(), cqe.cid.get()), (3, 77));
-    // Hosts try again and again: one event a minute says that.
+    // Hosts retry repeatedly, which is logged once a minute.
     let events = read_count(&c);
     c.fail(3, &read, &failure);
     assert_eq!(read_count(&c), events);
@@ -241,7 +241,7 @@ fn read_count(controller: &Controller) -> usize {
     read(controller).1.len()
 }
 
-/// Returns code and additional information of the newest hardware error.
+/// Returns the code and additional information of the newest hardware error.
 fn hardware_error(controller: &Controller) -> (u16, Vec<u8>) {
     let (_, data) = newest(controller, PersistentEventType::HARDWARE_ERROR);
     let (event, information) = HardwareErrorEvent::read_from_prefix(&data).unwrap();
@@ -265,7 +265,7 @@ fn the_log_survives_restarts_and_kills_and_stays_bounded() {
     assert_eq!(events.iter().filter(|(head, _)| head.event_type == kind.0).count(), 1);
     assert_eq!(newest(&c, kind).1, b"hello");
     assert_eq!(hardware_error(&c).0, HardwareErrorCode::UNSAFE_SHUTDOWN.0);
-    // The oldest go first. Some are in checkpoints, others in the journal.
+    // The oldest are dropped first. Some are in checkpoints, others in the journal.
     for number in 0..3000u32 {
         first.drive.log_persistent(kind, 5, &number.to_le_bytes());
     }
@@ -284,7 +284,7 @@ fn the_log_survives_restarts_and_kills_and_stays_bounded() {
     let storage = storage.copy();
     let again = open(&storage);
     assert_eq!(&held(&again)[..expected.len()], expected);
-    // A drive that cannot be saved says so once it can.
+    // A drive that cannot be saved logs that once it can.
     storage.fail(|_, _, operation| {
         matches!(operation, Operation::Sync).then(|| std::io::Error::other("no sync"))
     });

@@ -1,4 +1,4 @@
-//! Flexible Data Placement as a host sees it: formats of namespaces that share a handle, placement identifiers and events.
+//! Flexible Data Placement as seen by a host: formats of namespaces that share a handle, placement identifiers, events.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use wafer_target::fuzzing;
 
 use crate::common::sqe;
 
-/// A drive of five handles, the last of which is persistently isolated, and a namespace of 512-byte blocks with all of them.
+/// A drive with five handles, the last one persistently isolated, and a namespace of 512-byte blocks with all of them.
 struct Bench {
     subsystem: Arc<Subsystem>,
     controller: Arc<Controller>,
@@ -139,7 +139,7 @@ fn namespaces_share_a_handle_only_with_others_of_their_format() {
     assert_eq!(bench.create(1, &[2, 1]), Err(Status::INVALID_FORMAT));
     let b = bench.create(0, &[2, 1]).unwrap();
     let c = bench.create(1, &[3]).unwrap();
-    // The drive chooses a handle for each format.
+    // The drive chooses a handle suitable for the format.
     let chosen = [0, 1, 0].map(|format| bench.create(format, &[]));
     assert_eq!(chosen[1..], [Err(Status::INVALID_FORMAT), Ok(chosen[0].unwrap() + 1)]);
 
@@ -147,7 +147,7 @@ fn namespaces_share_a_handle_only_with_others_of_their_format() {
     bench.format(a, 0).unwrap();
     bench.format(c, 0).unwrap();
     bench.format(c, 1).unwrap();
-    // All of them together.
+    // All of them at once.
     bench.format(u32::MAX, 1).unwrap();
     bench.format(b, 1).unwrap();
     assert_eq!(bench.format(b, 0), Err(Status::INVALID_FORMAT));
@@ -194,7 +194,7 @@ fn an_invalid_identifier_is_logged_as_the_host_sent_it() {
         for event in events {
             assert_eq!(event.event_type, FdpEventType::INVALID_PLACEMENT_IDENTIFIER.0);
             let flags = FdpEventFlags::from_bits(event.flags);
-            // Of several groups the device chooses one for each write.
+            // With several groups, the device chooses one for each write.
             assert_eq!((flags.piv(), flags.nsidv(), flags.lv()), (true, true, groups == 1));
             assert_eq!((event.nsid.get(), event.rgid.get(), event.ruhid), (1, 0, 0));
         }
@@ -218,7 +218,7 @@ fn write_uncorrectable_has_the_directives_of_a_write() {
     assert_eq!(bench.subsystem.drive.counters().counters, before, "nothing reached the media");
 }
 
-/// Overwrites the pages of the namespace at random until garbage was collected.
+/// Overwrites the pages of the namespace at random until garbage is collected.
 fn collect(bench: &mut Bench, pid: u16) {
     let mut state = 1u64;
     for _ in 0..30_000 {
@@ -241,7 +241,7 @@ fn data_of_initially_isolated_handles_is_reallocated() {
         let flags = FdpEventFlags::from_bits(event.flags);
         assert!(!flags.piv() && !flags.nsidv());
         known += usize::from(flags.lv());
-        // Where data of several handles was mixed, nobody knows whose it was.
+        // If data of several handles is mixed, the handle is unknown.
         assert_eq!((event.rgid.get(), event.ruhid), (0, u8::from(flags.lv())));
         let moved = MediaReallocated::read_from_bytes(&event.specific).unwrap().nlbam.get();
         assert!(moved > 0 && moved % 8 == 0, "{moved} blocks of 512 bytes");
@@ -256,7 +256,7 @@ fn data_of_persistently_isolated_handles_is_not_reallocated() {
     assert_eq!(bench.events(false).len(), 0);
 }
 
-/// Get Features of events of placement handle 0, with room for so many descriptors.
+/// Reads the FDP event types of placement handle 0, with room for `room` descriptors.
 fn event_types(bench: &Bench, select: u8, room: u32) -> (u32, Vec<(u8, u8)>) {
     let cdw10 = GetFeaturesCdw10::new().with_fid(Fid::FDP_EVENTS.0).with_sel(select).into_bits();
     let mut command = sqe(AdminOpcode::GET_FEATURES, cdw10, 0);

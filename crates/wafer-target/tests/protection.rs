@@ -38,14 +38,14 @@ impl Bench {
         Self::on(FaultyStorage::default())
     }
 
-    /// Returns the drive as it is found after a loss of power now.
+    /// Returns the drive as it would be after a power loss now.
     fn after_power_loss(&self) -> Self {
         let storage = self.storage.copy();
         storage.lose_power(|_, _| false);
         Self::on(storage)
     }
 
-    /// Executes an I/O command of 8 blocks of 512 bytes in a batch of its own. A failure is a status and a block.
+    /// Executes an I/O command of 8 blocks of 512 bytes in its own batch. A failure is a status and a block.
     fn io(&mut self, opcode: NvmOpcode, lba: u32) -> Result<(), (Status, u64)> {
         self.queue.begin_batch();
         let result = self.in_batch(opcode, lba);
@@ -131,7 +131,7 @@ fn marked_blocks_cannot_be_read_until_they_are_written() {
     assert_eq!(bench.copy(200, 96), UNREADABLE);
     bench.io(NvmOpcode::READ, 92).unwrap();
     bench.io(NvmOpcode::READ, 108).unwrap();
-    // A write of the second half leaves the first.
+    // A write to the second half leaves the first.
     bench.io(NvmOpcode::WRITE, 104).unwrap();
     bench.io(NvmOpcode::READ, 104).unwrap();
     assert_eq!(bench.io(NvmOpcode::READ, 96), UNREADABLE);
@@ -157,7 +157,7 @@ fn what_a_batch_wrote_before_does_not_take_marks_away() {
 fn marks_survive_a_loss_of_power_and_a_restart_and_no_format() {
     let mut bench = Bench::new();
     bench.io(NvmOpcode::WRITE_UNCORRECTABLE, 100).unwrap();
-    // From the journal, and then from the checkpoint that opening the drive writes.
+    // From the journal, and then from the checkpoint written when the drive is opened.
     let mut again = bench.after_power_loss();
     assert_eq!(again.io(NvmOpcode::READ, 100), UNREADABLE);
     let mut again = again.after_power_loss();
@@ -165,7 +165,7 @@ fn marks_survive_a_loss_of_power_and_a_restart_and_no_format() {
     again.io(NvmOpcode::WRITE, 100).unwrap();
     again.io(NvmOpcode::READ, 100).unwrap();
     again.io(NvmOpcode::FLUSH, 0).unwrap();
-    // The write takes the mark away when the journal is replayed, too.
+    // The write also removes the mark when the journal is replayed.
     let mut again = again.after_power_loss();
     again.io(NvmOpcode::READ, 100).unwrap();
     again.io(NvmOpcode::WRITE_UNCORRECTABLE, 100).unwrap();
@@ -195,7 +195,7 @@ fn a_write_protected_namespace_refuses_every_change() {
     assert_eq!(bench.admin(AdminOpcode::NAMESPACE_MANAGEMENT, 1, 0), Err(refused));
     bench.io(NvmOpcode::COMPARE, 0).unwrap();
     bench.io(NvmOpcode::FLUSH, 0).unwrap();
-    // It is kept, and what was written before the protection is durable.
+    // The protection persists, and earlier writes are durable.
     let mut again = bench.after_power_loss();
     assert_eq!(again.protection(), 1);
     again.io(NvmOpcode::COMPARE, 0).unwrap();

@@ -1,4 +1,4 @@
-//! Reservations: who may do what, what persists, and what hosts are told.
+//! Reservations: permissions, persistence and notifications.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::common::{connect_host, sqe};
 /// Bytes of a block.
 const BLOCK: usize = 512;
 
-/// A host, with a queue of its own.
+/// A host with its own queue.
 struct Host {
     controller: Arc<Controller>,
     queue: IoQueue,
@@ -87,7 +87,7 @@ impl Host {
         self.execute(NvmOpcode::WRITE, 0, 0, &[1; BLOCK])
     }
 
-    /// Returns the head of the status, and host, key and whether it holds the reservation of each registrant.
+    /// Returns the header of the status and, for each registrant, host, key and whether it holds the reservation.
     fn report(&mut self) -> (ReservationStatus, Vec<(u8, u64, bool)>) {
         let report = Sqe {
             opcode: NvmOpcode::RESERVATION_REPORT.0,
@@ -124,7 +124,7 @@ fn three() -> [Host; 3] {
     [1, 2, 3].map(|number| Host::new(&subsystem, number))
 }
 
-/// Ends the associations of hosts.
+/// Ends the associations of two hosts.
 fn leave(subsystem: &Subsystem, hosts: [Host; 2]) {
     hosts.iter().for_each(|host| subsystem.remove(&host.controller));
 }
@@ -132,7 +132,7 @@ fn leave(subsystem: &Subsystem, hosts: [Host; 2]) {
 const OK: Status = Status::SUCCESS;
 const CONFLICT: Status = Status::RESERVATION_CONFLICT;
 
-/// What a registrant and another host may read and write while a third one holds a reservation (Base 2.1, figure
+/// Whether a registrant and another host may read and write while a third one holds a reservation (Base 2.1, figure
 /// "Command Behavior in the Presence of a Reservation").
 const ACCESS: [(ReservationType, [Status; 4]); 6] = [
     (ReservationType::WRITE_EXCLUSIVE, [OK, CONFLICT, OK, CONFLICT]),

@@ -1,4 +1,4 @@
-//! Sanitize: what it erases, what hosts may do meanwhile, restarts and failures.
+//! Sanitize: the erased data, permitted commands, restarts and failures.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -48,7 +48,7 @@ impl Bench {
         Self::on(storage)
     }
 
-    /// Executes an I/O command of the first page and returns the data of a read.
+    /// Executes an I/O command on the first page and returns the data of a read.
     fn io(&mut self, opcode: NvmOpcode) -> Result<Vec<u8>, Status> {
         let cdw12 = RwCdw12::new().with_nlb_z(7).into_bits();
         let sqe =
@@ -82,7 +82,7 @@ impl Bench {
         let _ = self.subsystem.drive.maintain();
     }
 
-    /// Returns whether a file has what writes wrote.
+    /// Returns whether any file contains written data.
     fn has_data(&self) -> bool {
         let files =
             self.storage.names().into_iter().filter_map(|name| self.storage.contents(&name));
@@ -160,7 +160,7 @@ fn a_drive_that_lost_power_goes_on() {
     let mut again = bench.after_power_loss();
     assert_eq!(again.status(), (2, false, 0));
     assert_eq!(again.io(NvmOpcode::READ), Err(Status::SANITIZE_IN_PROGRESS));
-    // From the checkpoint now, no longer from the journal.
+    // Now from the checkpoint, no longer from the journal.
     let mut again = again.after_power_loss();
     assert!(again.has_data());
     again.maintain();
@@ -184,7 +184,7 @@ fn data_of_a_command_under_way_is_waited_for() {
     assert!(!bench.has_data());
 }
 
-/// Fails a Sanitize operation, and lets the storage work again.
+/// Fails a Sanitize operation, then repairs the storage.
 fn fail(bench: &Bench, cdw10: SanitizeCdw10) {
     bench.sanitize(cdw10).unwrap();
     bench.storage.fail(|_, _, operation| {

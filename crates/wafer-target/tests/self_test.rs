@@ -51,7 +51,7 @@ impl Bench {
         SelfTestLog::read_from_bytes(&log::<141>(&self.controller, Lid::SELF_TEST, 0)).unwrap()
     }
 
-    /// Returns code and outcome of the newest results, up to the first entry without one.
+    /// Returns code and outcome of the newest results, up to the first unused entry.
     fn results(&self) -> Vec<(SelfTestCode, SelfTestOutcome)> {
         let results = self.log().results;
         let of = |e: &SelfTestEntry| (SelfTestCode(e.status >> 4), SelfTestOutcome(e.status & 0xf));
@@ -62,7 +62,7 @@ impl Bench {
         let _ = self.subsystem.drive.maintain();
     }
 
-    /// Fails reads of the data beyond an offset.
+    /// Fails reads of data at or beyond an offset.
     fn fail_reads(&self, beyond: u64) {
         self.storage.fail(move |_, path, operation| match operation {
             Operation::Read(offset, _) if path.ends_with("drive.img") && offset >= beyond => {
@@ -99,7 +99,7 @@ fn tests_pass_on_a_drive_that_works() {
 #[test]
 fn what_cannot_be_read_fails_the_test_that_reads_it() {
     let bench = Bench::new();
-    // The third of four mebibytes, which a short test does not read.
+    // The third of four MiB, which a short test does not read.
     bench.storage.fail(|_, path, operation| match operation {
         Operation::Read(offset, _) if path.ends_with("drive.img") && offset == 2 << 20 => {
             Some(std::io::Error::other("no read"))
@@ -119,7 +119,7 @@ fn what_cannot_be_read_fails_the_test_that_reads_it() {
     bench.test(SelfTestCode::SHORT, 1).unwrap();
     bench.maintain();
     assert_eq!(bench.log().results[0].lba.get(), (3 << 20) / 512);
-    // Without a namespace nothing is read.
+    // Without a namespace, nothing is read.
     bench.test(SelfTestCode::EXTENDED, 0).unwrap();
     bench.maintain();
     assert_eq!(bench.results()[0], (SelfTestCode::EXTENDED, SelfTestOutcome::PASSED));
@@ -198,7 +198,7 @@ fn results_and_extended_tests_survive_a_kill() {
     let aborted = (SelfTestCode::SHORT, SelfTestOutcome::ABORTED_BY_RESET);
     assert_eq!((again.results().len(), again.results()[0]), (20, aborted));
     again.test(SelfTestCode::EXTENDED, 1).unwrap();
-    // From the journal, and then from the checkpoint that opening the drive writes.
+    // From the journal, and then from the checkpoint written when the drive is opened.
     let again = again.killed().killed();
     assert_eq!((again.log().current, again.results()[0]), (2, aborted));
     again.maintain();

@@ -1,4 +1,4 @@
-//! Turns of a queue: commands that take more than one, and namespaces that go in between.
+//! Turns of a queue: commands that take more than one, and namespaces that are removed in between.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ fn command(opcode: NvmOpcode, lba: u32, blocks: u32) -> Sqe {
     }
 }
 
-/// A copy of 1 MiB in ranges of the longest kind.
+/// Returns a copy of 1 MiB in ranges of maximum length.
 fn copy(to: u32, from: u64) -> (Sqe, Vec<CopyRange>) {
     let range = |at: u32| {
         let mut range = CopyRange::new_zeroed();
@@ -67,7 +67,7 @@ fn a_batch_does_not_count_for_the_namespace_that_follows() {
     queue.begin_batch();
     queue.execute(&write, &[7; 4096], &mut Vec::new()).unwrap();
     renew(&subsystem);
-    // Of the same batch, on the new namespace: it counts, the first does not.
+    // A write in the same batch to the new namespace counts; the first does not.
     assert_eq!(read(&mut queue, 0, 8), [0; 4096]);
     queue.execute(&write, &[8; 4096], &mut Vec::new()).unwrap();
     queue.end_batch().unwrap();
@@ -81,7 +81,7 @@ fn a_copy_ends_when_its_namespace_goes() {
     let subsystem = subsystem();
     let controller = fuzzing::connect(&subsystem);
     let mut queue = IoQueue::new(Arc::clone(&controller));
-    // Fills the turn, so that the copy is not done at once.
+    // Fill the turn, so that the copy is not finished immediately.
     let begin = |queue: &mut IoQueue| {
         queue.begin_batch();
         let (sqe, ranges) = copy(2048, 0);
@@ -113,7 +113,7 @@ fn a_copy_in_slices_is_a_copy() {
         let write = command(NvmOpcode::WRITE, part * 2048, 2048);
         queue.execute(&write, &data[at..at + (1 << 20)], &mut Vec::new()).unwrap();
     }
-    // Apart, overlapping upwards and downwards, and onto itself.
+    // Disjoint, overlapping upwards and downwards, and onto itself.
     let mut model = data;
     for (to, from) in [(4096, 0), (100, 0), (0, 1500), (3000, 3000)] {
         let (sqe, ranges) = copy(to, from);
@@ -167,7 +167,7 @@ fn a_batch_is_bounded_by_its_work() {
     queue.begin_batch();
     let mut commands = 0;
     while !queue.is_turn_over() {
-        // Data that leaves no output.
+        // Commands that produce no output.
         queue.execute(&command(NvmOpcode::VERIFY, 0, 256), &[], &mut Vec::new()).unwrap();
         commands += 1;
     }

@@ -1,4 +1,4 @@
-//! The Streams directive: what it enables, which handle a stream writes, and what releases it.
+//! The Streams directive: enabling it, the handle that a stream writes to, and what releases streams.
 
 use std::sync::Arc;
 
@@ -19,11 +19,11 @@ const STATUS: u8 = 2;
 const ALLOCATE: u8 = 3;
 const RELEASE_IDENTIFIER: u8 = 1;
 const RELEASE_RESOURCES: u8 = 2;
-/// Where a command is at fault.
+/// Fields at fault.
 const DTYPE: Location = DirectiveCdw11::new().with_dtype(1).location();
 const DOPER: Location = DirectiveCdw11::new().with_doper(1).location();
 
-/// A drive with two namespaces and `streams` streams.
+/// Returns a drive with two namespaces and `streams` streams.
 fn subsystem(fdp: bool, streams: u16) -> Arc<Subsystem> {
     let device = serde_json::from_value(serde_json::json!({
         "capacity": "8MiB", "reclaim_unit": { "size": "1MiB", "count": 40 }, "handles": 2, "fdp": fdp,
@@ -44,7 +44,7 @@ fn subsystem(fdp: bool, streams: u16) -> Arc<Subsystem> {
     Subsystem::new(drive, wafer_io::SUPPORTED, options)
 }
 
-/// A host, with a queue of its own.
+/// A host with its own queue.
 struct Host {
     controller: Arc<Controller>,
     queue: IoQueue,
@@ -57,7 +57,7 @@ impl Host {
         Host { controller, queue }
     }
 
-    /// Connects a host that has enabled streams in both namespaces.
+    /// Connects a host and enables streams in both namespaces.
     fn streaming(subsystem: &Arc<Subsystem>, number: u8) -> Self {
         let host = Host::new(subsystem, number);
         host.enable(1, true).unwrap();
@@ -97,7 +97,7 @@ impl Host {
         self.directive(AdminOpcode::DIRECTIVE_SEND, nsid, cdw11, 0)
     }
 
-    /// Returns the directives supported and enabled, a bit each.
+    /// Returns the supported and the enabled directives as bits.
     fn directives(&self) -> (u8, u8) {
         let cdw11 = DirectiveCdw11::new().with_doper(1);
         let reply = self.directive(AdminOpcode::DIRECTIVE_RECEIVE, 1, cdw11, 0).unwrap();
@@ -106,7 +106,7 @@ impl Host {
 
     fn parameters(&self, nsid: u32) -> StreamParameters {
         let data = self.receive(nsid, PARAMETERS, 0).unwrap().data;
-        // The structure and no more, though the command asks for more.
+        // Only the structure, even if the command requests more.
         StreamParameters::read_from_bytes(&data).unwrap()
     }
 
@@ -163,7 +163,7 @@ fn fdp_and_streams_exclude_each_other() {
     assert_eq!(without.directives(), (0b101, 0b001));
     let target = DirectiveEnable::new().with_dtype(1).location();
     fails(without.enable(1, true), Status::INVALID_FIELD, Some(target));
-    // The drive is conventional until it is enabled.
+    // The drive is conventional until streams are enabled.
     let host = Host::new(&subsystem(false, 4), 1);
     assert_eq!(host.directives(), (0b111, 0b001));
     fails(host.receive(1, STATUS, 0), Status::INVALID_FIELD, Some(DTYPE));
@@ -190,7 +190,7 @@ fn a_host_needs_an_identifier() {
 fn each_stream_has_a_handle() {
     let subsystem = subsystem(false, 4);
     let mut host = Host::new(&subsystem, 1);
-    // Directives mean nothing until one is enabled, and then only it.
+    // Directives have no meaning until one is enabled, and then only that one has.
     for dtype in 0..=15 {
         assert_eq!(host.write_type(1, dtype, 7).unwrap(), 0);
     }
@@ -226,7 +226,7 @@ fn a_stream_too_many_releases_the_oldest() {
     assert_eq!((host.write(1, 1), other.write(1, 1)), (1, 2), "streams belong to hosts");
     assert_eq!(host.write(2, 1), 1);
     assert_eq!((host.open(1), host.open(2), other.open(1)), (vec![], vec![1], vec![1]));
-    // All namespaces: each identifier once.
+    // For all namespaces, each identifier is listed once.
     assert_eq!(host.open(ALL), [1]);
 }
 
@@ -245,7 +245,7 @@ fn allocated_resources_belong_to_their_host() {
     assert_eq!((host.open(1), other.open(1)), (vec![9, 10], vec![3]));
     assert_eq!((host.parameters(1).nsa.get(), host.parameters(1).nssa.get()), (2, 1));
     assert_eq!((other.parameters(1).nsa.get(), other.parameters(1).nsso.get()), (0, 1));
-    // More than there are: what is left, and then nothing.
+    // More than available: the remainder, and then none.
     assert_eq!(other.receive(2, ALLOCATE, 9).unwrap().dw0, 1);
     assert!(other.open(1).is_empty());
     assert_eq!(other.write(1, 3), 0, "without resources it is a write without a stream");
@@ -268,14 +268,14 @@ fn what_ends_streams() {
         assert_eq!((host.write(1, 5), host.write(2, 6)), (1, 2));
         host.receive(2, ALLOCATE, 1).unwrap();
     };
-    // Formatting releases identifiers, protecting a namespace resources too.
+    // Formatting releases identifiers; protecting a namespace also releases resources.
     open(&mut host);
     drive.format_namespace(0, 1, 512).unwrap();
     assert_eq!((host.open(1), host.open(2)), (vec![], vec![6]));
     drive.protect(0, 2, Protection::Protected).unwrap();
     assert_eq!((host.open(2), host.parameters(2).nsa.get()), (vec![], 0));
     drive.protect(0, 2, Protection::None).unwrap();
-    // A reset leaves them to the other controller of the host; the last one ends them.
+    // After a reset, the host's other controller keeps them; resetting the last one ends them.
     open(&mut host);
     configure(&second.controller, Cc::new()).unwrap();
     assert_eq!(host.open(1), [5]);

@@ -1,4 +1,4 @@
-//! Telemetry: what hosts ask for, and what the drive makes when it begins to fail.
+//! Telemetry: the log that hosts request, and the one that the drive creates when it begins to fail.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use wafer_target::fuzzing;
 
 use crate::common::{set, sqe};
 
-/// Reads the head of a log, and the text of its data areas.
+/// Reads the header of a log and the text of its data areas.
 fn telemetry(controller: &Controller, lid: Lid, lsp: u8, retain: bool) -> (TelemetryLog, String) {
     let page = GetLogCdw10::new().with_lid(lid.0).with_lsp(lsp).with_rae(retain);
     let cdw10 = page.with_numdl_z(0x7fff).into_bits();
@@ -44,7 +44,7 @@ fn a_host_has_the_state_of_the_drive_captured() {
     assert_eq!(state["drive"]["counters"]["host_bytes"], 4096);
     assert_eq!(state["health"], "Saved");
     assert!(units["reclaim_units"].is_object(), "{units}");
-    // What was captured stays until a host asks again.
+    // The capture remains until a host requests another.
     subsystem.drive.apply(0, &[Command::write(8, 8, Placement::NONE)]).unwrap();
     assert_eq!(read(0).1, text);
     let (head, text) = read(1);

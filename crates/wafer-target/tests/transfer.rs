@@ -1,4 +1,4 @@
-//! Commands with as much data as there may be: MDTS.
+//! Commands with the maximum amount of data: MDTS.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ fn commands_move_two_mebibytes() {
     queue.begin_batch();
     queue.execute(&command(NvmOpcode::WRITE, 4096), &data, &mut Vec::new()).unwrap();
     queue.execute(&command(NvmOpcode::COMPARE, 4096), &data, &mut Vec::new()).unwrap();
-    // The output of a turn that is all but over does not double for the last command, nor for its completion.
+    // The buffer of a nearly complete turn does not double for the last command or its completion.
     let mut out = vec![0; (1 << 20) - 1];
     queue.execute(&command(NvmOpcode::READ, 4096), &[], &mut out).unwrap();
     assert!(out[(1 << 20) - 1..] == data);
@@ -43,6 +43,6 @@ fn commands_move_two_mebibytes() {
         let failed = queue.execute(&longer, &vec![0; 4097 * 512], &mut Vec::new());
         assert_eq!(failed.unwrap_err().status, Status::INVALID_FIELD, "{opcode:?}");
     }
-    // A log page may be asked for as much.
+    // A log page may be as long.
     assert_eq!(log::<0x8000>(&controller, Lid::ERROR, 0).len(), 0x8000 * 4);
 }

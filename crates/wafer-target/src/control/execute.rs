@@ -1,4 +1,4 @@
-//! Carries out requests of operators.
+//! Executes requests of operators.
 
 use std::sync::Arc;
 
@@ -14,13 +14,13 @@ use super::{Status, names};
 use wafer_controller::faults::{FailingCommand, MAX_DELAY, ReadDelay};
 use wafer_controller::{Access, Controller, NamespaceChange, Subsystem, WrongChange};
 
-/// Bits of Critical Warning that are defined.
+/// Defined bits of Critical Warning.
 const CRITICAL_WARNINGS: u8 = 0x3f;
 
-/// Why a request changes nothing.
+/// Why a request is refused.
 type Refused = String;
 
-/// Carries out a request. May wait for the files of the drive.
+/// Executes a request. May wait for the files of the drive.
 pub fn execute(subsystem: &Subsystem, request: Request) -> Response {
     let done = match request {
         Request::Status(_) => Ok(respond(&Status::of(subsystem))),
@@ -63,7 +63,7 @@ fn find(subsystem: &Subsystem, nsid: u32) -> Result<Arc<Namespace>, Refused> {
     namespace.ok_or_else(|| format!("there is no namespace {nsid}"))
 }
 
-/// Returns a namespace of which there are these blocks: itself, and offset and length in bytes.
+/// Returns a namespace that has these blocks, with their offset and length in bytes.
 fn blocks(
     subsystem: &Subsystem,
     nsid: u32,
@@ -134,7 +134,7 @@ fn fail_commands(subsystem: &Subsystem, fail: Fail) -> Result<Response, Refused>
     Ok(done())
 }
 
-/// Returns whether a controller is that of a host; of every host if none is given.
+/// Returns whether a controller belongs to a host, or to any host if none is given.
 fn is_of(controller: &Controller, host: Option<&str>) -> bool {
     host.is_none_or(|host| host == controller.hostnqn)
 }

@@ -1,8 +1,8 @@
-//! What operators ask of a subsystem that is served: faults to inject, hosts to let in, namespaces to switch. Requests are
+//! Requests of operators to a served subsystem: faults to inject, hosts to admit, namespaces to switch. Requests are
 //! lines of JSON over a local socket, or bodies of HTTP requests.
 //!
-//! A line holds a [`Request`], the next line back its [`Response`]. [`execute`] carries out a request; `socket.rs` moves
-//! the lines. What is injected is in [`faults`](wafer_controller::faults), media errors in the drive.
+//! A line holds a [`Request`], and the next line back its [`Response`]. [`execute`] executes a request; `socket.rs`
+//! moves the lines. Injected faults are in [`faults`](wafer_controller::faults), media errors in the drive.
 
 mod execute;
 mod names;

@@ -1,8 +1,8 @@
-//! Opcodes and statuses as operators write them.
+//! Opcodes and statuses in the notation of operators.
 
 use wafer_nvme::{ADMIN_COMMANDS, AdminOpcode, CommandInfo, IO_COMMANDS, Status};
 
-/// Returns a name in lower case, with hyphens.
+/// Converts a name to kebab case.
 fn kebab(name: &str) -> String {
     let replaced = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' });
     replaced.collect::<String>().to_ascii_lowercase()
@@ -15,10 +15,10 @@ fn number(text: &str) -> Option<u8> {
     }
 }
 
-/// Parses an opcode: whether it is an admin command, and its code.
+/// Parses an opcode. Returns whether it is an admin command, and its code.
 ///
 /// # Errors
-/// It is unknown, or of fabrics commands.
+/// It is unknown, or belongs to fabrics commands.
 pub(super) fn opcode(text: &str) -> Result<(bool, u8), String> {
     let wanted = kebab(text);
     let named = |rows: &'static [CommandInfo]| rows.iter().find(|row| kebab(row.name) == wanted);

@@ -50,12 +50,12 @@ pub struct Range {
     pub lba: u64,
     /// Number of logical blocks.
     pub blocks: u64,
-    /// Whether to remove what is injected there.
+    /// Whether to remove the fault instead.
     #[serde(default)]
     pub clear: bool,
 }
 
-/// How long reads of logical blocks take.
+/// Delays of reads of logical blocks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReadDelays {
@@ -65,7 +65,7 @@ pub struct ReadDelays {
     pub lba: u64,
     /// Number of logical blocks.
     pub blocks: u64,
-    /// Time of each read, milliseconds; 0 removes the delays that affect any of the blocks.
+    /// Duration of each read, milliseconds; 0 removes the delays that affect any of the blocks.
     pub milliseconds: u32,
 }
 
@@ -112,7 +112,7 @@ pub struct Fail {
 pub struct Drop {
     /// NQN of the host. Default: every host.
     pub host: Option<String>,
-    /// Queue. With the admin queue, 0, its controller ends. Default: all.
+    /// Queue. Dropping the admin queue, 0, ends its controller. Default: all.
     pub queue: Option<u16>,
 }
 
@@ -131,7 +131,7 @@ pub struct Event {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hosts {
-    /// All of them: no other host may connect.
+    /// The complete list; no other host may connect.
     pub hosts: Vec<HostEntry>,
 }
 
@@ -148,7 +148,7 @@ pub struct Ana {
     pub state: AnaAccess,
 }
 
-/// A change of a namespace. Unspecified values are unchanged.
+/// A change to a namespace. Unspecified values are unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Namespace {
@@ -212,7 +212,7 @@ impl From<AnaState> for AnaAccess {
 pub enum Response {
     /// Done. Contains the status, or what the request affects.
     Done(Value),
-    /// The request is wrong; nothing has changed.
+    /// The request is invalid; nothing has changed.
     Refused(String),
     /// The drive failed.
     Failed(String),

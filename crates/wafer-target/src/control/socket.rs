@@ -15,13 +15,13 @@ use wafer_controller::Subsystem;
 
 /// Longest line of a client, bytes.
 pub const MAX_LINE: u64 = 256 << 10;
-/// Maximum number of clients at a time; further ones are closed at once.
+/// Maximum number of concurrent clients; further ones are disconnected immediately.
 const MOST_CLIENTS: usize = 8;
-/// Time that a client has for a line, and to take the response.
+/// Time that a client has to send a line, and to take the response.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Serves the operators of a subsystem, and of those that its ports offer, for ever. Their connections end when this is
-/// dropped.
+/// Serves the operators of a subsystem, and of those that its ports offer, forever. Dropping the future ends their
+/// connections.
 pub async fn serve(listener: UnixListener, subsystem: Arc<Subsystem>) {
     let mut clients = JoinSet::new();
     loop {
@@ -36,13 +36,13 @@ pub async fn serve(listener: UnixListener, subsystem: Arc<Subsystem>) {
                 clients.spawn(client(stream, Arc::clone(&subsystem)));
             }
             Ok(_) => tracing::debug!("refused: too many clients of the control socket"),
-            // Out of some resource of the system, until others give it back.
+            // The system is out of some resource; wait until others release it.
             Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
         }
     }
 }
 
-/// Serves one client until it ends, is too slow, or sends a line that is too long.
+/// Serves one client until it ends, is too slow, or sends too long a line.
 async fn client(stream: UnixStream, subsystem: Arc<Subsystem>) {
     let (input, mut output) = stream.into_split();
     let mut input = BufReader::new(input);
@@ -69,7 +69,7 @@ async fn client(stream: UnixStream, subsystem: Arc<Subsystem>) {
     }
 }
 
-/// Returns the request of a line and the subsystem that its `subsystem` names: with a single one, it need not.
+/// Returns the request of a line and the subsystem that its `subsystem` names, which is optional if there is only one.
 fn address(line: &[u8], subsystem: &Arc<Subsystem>) -> Result<(Arc<Subsystem>, Request), String> {
     let wrong = |error: serde_json::Error| format!("not a request: {error}");
     let mut object: Map<String, Value> = serde_json::from_slice(line).map_err(wrong)?;
@@ -90,7 +90,7 @@ fn address(line: &[u8], subsystem: &Arc<Subsystem>) -> Result<(Arc<Subsystem>, R
     }
 }
 
-/// Carries out the request of a line. May wait for the files of the drive.
+/// Executes the request of a line. May wait for the files of the drive.
 pub fn answer(line: &[u8], subsystem: &Arc<Subsystem>) -> Response {
     match address(line, subsystem) {
         Ok((subsystem, request)) => execute(&subsystem, request),

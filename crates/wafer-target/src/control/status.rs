@@ -1,4 +1,4 @@
-//! What is injected, and which hosts are connected.
+//! The injected faults and the connected hosts.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -11,7 +11,7 @@ use super::request::AnaAccess;
 use wafer_controller::faults::{FailingCommand, Health, ReadDelay};
 use wafer_controller::{ANA_GROUPS, Kind, Subsystem};
 
-/// Maximum number of ranges with media errors that are listed of a namespace.
+/// Maximum number of ranges with media errors listed per namespace.
 const MOST_RANGES: usize = 256;
 
 /// The response to [`Request::Status`](super::Request::Status).
@@ -23,13 +23,13 @@ pub struct Status {
     pub namespaces: Vec<NamespaceStatus>,
     /// Controllers, by ID.
     pub connections: Vec<Connection>,
-    /// Ranges with media errors, at most 256 of a namespace.
+    /// Ranges with media errors, at most 256 per namespace.
     pub media_errors: Vec<MediaError>,
-    /// Reads that take long.
+    /// Delayed reads.
     pub read_delays: Vec<ReadDelay>,
     /// Values of the SMART log that are not the drive's own.
     pub health: Health,
-    /// Commands that are to fail.
+    /// Commands to fail.
     pub failing: Vec<Failing>,
 }
 
@@ -38,9 +38,9 @@ pub struct Status {
 pub struct Port {
     /// Port Identifier.
     pub id: u16,
-    /// The address that it listens on, where known.
+    /// The address that it listens on, if known.
     pub address: Option<SocketAddr>,
-    /// The access to namespaces through it, for each ANA group that has any or is not optimized.
+    /// The access to namespaces through it, for each ANA group that has members or is not optimized.
     pub groups: Vec<AnaGroup>,
 }
 
@@ -53,7 +53,7 @@ pub struct AnaGroup {
     pub state: AnaAccess,
 }
 
-/// A namespace, as an operator may change it.
+/// The state of a namespace that an operator may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamespaceStatus {
     /// NSID.
@@ -66,18 +66,18 @@ pub struct NamespaceStatus {
     pub ana_group: u32,
 }
 
-/// A controller, and the queues that its host has connected.
+/// A controller and the queues that its host has connected.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Connection {
     /// Controller ID.
     pub cntlid: u16,
     /// NQN of the host.
     pub host: String,
-    /// What it is for.
+    /// Its kind.
     pub kind: Kind,
     /// Queues, the admin queue first.
     pub queues: Vec<u16>,
-    /// Commands completed.
+    /// Number of completed commands.
     pub commands: u64,
 }
 
@@ -92,7 +92,7 @@ pub struct MediaError {
     pub blocks: u64,
 }
 
-/// Commands that are to fail.
+/// Commands to fail.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Failing {
     /// Name of the command, or queue and code.
@@ -101,11 +101,11 @@ pub struct Failing {
     pub status: String,
     /// Do Not Retry.
     pub dnr: bool,
-    /// Number of commands that are still to fail.
+    /// Number of commands still to fail.
     pub count: u32,
-    /// NQN of the host whose commands fail; none is every host.
+    /// NQN of the host whose commands fail; `None` for every host.
     pub host: Option<String>,
-    /// NSID of the commands; none is any.
+    /// NSID of the commands; `None` for any.
     pub namespace: Option<u32>,
 }
 

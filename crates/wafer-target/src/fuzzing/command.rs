@@ -1,4 +1,4 @@
-//! Commands alone, without a transport: an input is a list of entries for the two queues of a controller.
+//! Commands without a transport: an input is a list of entries for the two queues of a controller.
 
 use wafer_nvme::zerocopy::{FromBytes as _, IntoBytes as _};
 use wafer_nvme::*;
@@ -8,10 +8,10 @@ use wafer_controller;
 use wafer_controller::MAX_TRANSFER;
 use wafer_io::IoQueue;
 
-/// Maximum number of commands of an input.
+/// Maximum number of commands per input.
 const MOST: usize = 64;
 
-/// Builds an entry of an input: which queue, the command, the length of its data, its data.
+/// Builds an entry of an input: the queue, the command, the length of its data, and its data.
 pub fn entry(io: bool, sqe: &Sqe, data: &[u8]) -> Vec<u8> {
     let length = (data.len() as u16).to_le_bytes();
     [&[u8::from(io)], sqe.as_bytes(), &length, data].concat()
@@ -20,7 +20,7 @@ pub fn entry(io: bool, sqe: &Sqe, data: &[u8]) -> Vec<u8> {
 /// Runs the commands of an input on a new drive.
 ///
 /// # Panics
-/// If a command panics, returns more than a host can take, or breaks an invariant of the device.
+/// If a command panics, returns more than a host can take, or violates an invariant of the device.
 pub fn command(input: &[u8]) -> Signature {
     let mut signature = Signature::new();
     let subsystem = subsystem();
@@ -58,7 +58,7 @@ pub fn command(input: &[u8]) -> Signature {
     signature
 }
 
-/// Runs an I/O command as the transport hands it over: with all the data that it needs, or not at all.
+/// Runs an I/O command as the transport does: with all the data that it needs, or not at all.
 fn run_io(io: &mut IoQueue, sqe: &Sqe, data: &[u8]) -> (Status, usize) {
     io.begin_batch();
     let needed = match io.data_length(sqe) {

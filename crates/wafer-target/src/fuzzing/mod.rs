@@ -1,4 +1,4 @@
-//! Fuzz entry points: functions that take any bytes and panic if the target is at fault. `fuzz/` runs them with
+//! Fuzz entry points: functions that take arbitrary bytes and panic if the target is at fault. `fuzz/` runs them with
 //! cargo-fuzz, `tests/fuzz.rs` for a bounded time.
 
 mod command;
@@ -19,7 +19,7 @@ use wafer_storage::DataSpec;
 
 use wafer_controller::{Controller, Subsystem, SubsystemOptions};
 
-/// NQN of the subsystem that fuzzers talk to.
+/// NQN of the subsystem under test.
 pub const NQN: &str = "nqn.2026-11.io.wafer:fuzz";
 
 /// A coarse summary of the effects of an input: inputs with different signatures reached different code.
@@ -34,7 +34,7 @@ pub fn subsystem_on(data: DataSpec, environment: Environment) -> Arc<Subsystem> 
     subsystem_of(serde_json::json!({}), data, environment)
 }
 
-/// As [`subsystem_on`], with other keys of the device's `firmware`.
+/// Like [`subsystem_on`], with other keys of the device's `firmware`.
 pub fn subsystem_of(
     firmware: serde_json::Value,
     data: DataSpec,

@@ -1,9 +1,9 @@
-//! The PDU decoder alone: an input is one byte of what was agreed on, and then what a host sends.
+//! The PDU decoder alone: an input is one byte of negotiated parameters, followed by the host's bytes.
 
 use super::Signature;
 use crate::transport::pdu::{Agreed, parse};
 
-/// Takes PDUs off the input until there is no whole one.
+/// Takes complete PDUs off the input.
 ///
 /// # Panics
 /// If the decoder reports a wrong length, reads beyond a PDU, or decides before the PDU is complete.
@@ -20,7 +20,7 @@ pub fn pdu(input: &[u8]) -> Signature {
         let (incoming, length) = match parse(rest, &agreed) {
             Ok(Some(parsed)) => parsed,
             Ok(None) => {
-                // What may still become a PDU is small: memory of a connection is bounded by it.
+                // An incomplete PDU is short, which bounds the memory of a connection.
                 assert!(rest.len() < crate::transport::pdu::MAX_PDU, "{} bytes", rest.len());
                 return signature;
             }
@@ -32,7 +32,7 @@ pub fn pdu(input: &[u8]) -> Signature {
         assert!(length > 0 && length <= rest.len(), "{length} of {}", rest.len());
         assert!(incoming.header.len() + incoming.data.len() <= length);
         assert_eq!(incoming.header, &rest[..incoming.header.len()]);
-        // A part of it is never taken for the whole.
+        // A part of a PDU is never taken for the whole.
         for cut in [1, 7, 8, length / 2, length - 1] {
             if cut < length {
                 assert!(

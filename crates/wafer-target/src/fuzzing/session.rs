@@ -1,7 +1,8 @@
 //! Sessions: an input is a session of several connections, and every response must be valid.
 //!
-//! An input is a list of pieces: the number of a connection in one byte, a length in two (little-endian), and the
-//! bytes for this connection. If the first byte has bit 7, hosts have to authenticate. It runs on a new drive, beside a correct host that must not be disturbed.
+//! An input is a list of pieces: the number of a connection in one byte, a length in two (little-endian), and the bytes
+//! for this connection. If the first byte has bit 7 set, hosts must authenticate. The session runs on a new drive,
+//! alongside a correct host that must not be disturbed.
 
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ const CONNECTIONS: u8 = 4;
 /// Runs a session.
 ///
 /// # Panics
-/// If the target sends an invalid PDU, disturbs another host, or breaks an invariant of the device.
+/// If the target sends an invalid PDU, disturbs another host, or violates an invariant of the device.
 pub fn session(input: &[u8]) -> Signature {
     let subsystem = subsystem();
     let mut signature = Signature::new();
@@ -48,7 +49,7 @@ pub fn session(input: &[u8]) -> Signature {
     signature
 }
 
-/// Returns access for the host of [`opening`] alone, with a key.
+/// Returns access for the host of [`opening`] only, with a key.
 fn keyed() -> Access {
     let key = "DHHC-1:00:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh+KfiaR:".parse();
     Access::listed(vec![HostEntry {
@@ -60,7 +61,7 @@ fn keyed() -> Access {
     .expect("a list")
 }
 
-/// One end of a connection, with the input that it has not taken yet.
+/// One end of a connection, with the input that it has not consumed yet.
 struct Peer {
     connection: Connection,
     input: Vec<u8>,
@@ -74,7 +75,7 @@ impl Peer {
         Peer { connection, input: Vec::new(), over: None }
     }
 
-    /// Feeds the connection and returns how many PDUs came back.
+    /// Feeds the connection and returns the number of PDUs that came back.
     fn feed(&mut self, bytes: &[u8], signature: &mut Signature) -> usize {
         if self.over.is_some() {
             return 0;
@@ -161,7 +162,7 @@ pub fn capsule(sqe: &Sqe, data: &[u8]) -> Vec<u8> {
     [CapsuleCmd { header, sqe }.as_bytes(), data].concat()
 }
 
-/// Builds what a host sends to connect a queue, and for the admin queue to enable the controller.
+/// Builds the bytes with which a host connects a queue and, for the admin queue, enables the controller.
 pub fn opening(qid: u16, cntlid: u16) -> Vec<u8> {
     let request = IcReq {
         header: PduHeader { hlen: 128, plen: 128.into(), ..Default::default() },

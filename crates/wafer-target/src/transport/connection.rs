@@ -1,4 +1,4 @@
-//! One connection of a host, from its first byte to its last, without any input or output.
+//! One connection of a host, from its first byte to its last, without I/O.
 
 use std::mem::offset_of;
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use wafer_controller::Latch;
 use wafer_controller::{ADMIN_CAPSULE_DATA, Controller, Failure, Reached, Subsystem};
 use wafer_io::{Pool, Share, Wanted};
 
-/// Output that a batch collects before it is sent, bytes. The last command may exceed it by its data. What is sent has then
-/// not left the processor's cache, and the host has something to do during the next batch.
+/// Output that a batch collects before it is sent, bytes; the last command may exceed it by its data. Output of this
+/// size is still in the processor's cache when it is sent, and the host has work during the next batch.
 const MOST_OUTPUT: usize = 256 << 10;
 /// Maximum number of outstanding Ready to Transfer PDUs of a command, even if the host allows more.
 const MOST_R2TS: usize = 16;
@@ -24,7 +24,7 @@ const MOST_R2TS: usize = 16;
 pub enum Over {
     /// The host disconnected its queue.
     Disconnected,
-    /// The host broke the protocol. A terminate request with this error was sent.
+    /// The host violated the protocol. A terminate request with this error was sent.
     Fault(FatalError),
     /// The host ended the connection with a terminate request.
     Terminated(FatalError),
@@ -34,14 +34,14 @@ pub enum Over {
     Unauthenticated,
 }
 
-/// What [`Connection::receive`] did.
+/// The result of [`Connection::receive`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turn {
     /// Bytes consumed.
     pub taken: usize,
-    /// There is more to do, without further input, once the output is sent and others had their turn.
+    /// There is more to do without further input, once the output is sent and others have had their turn.
     pub more: bool,
-    /// Work that was done, in bytes of data that would cost as much.
+    /// Work done, in equivalent bytes of data.
     pub spent: u64,
 }
 
@@ -54,23 +54,23 @@ enum Phase {
     Over,
 }
 
-/// A connection. [`Self::receive`] takes the bytes of the host and appends output for the host.
+/// A connection. [`Self::receive`] takes the host's bytes and appends output for the host.
 pub struct Connection {
-    /// The subsystem whose ports these are. Connect may name another that they offer.
+    /// The subsystem that owns the ports. Connect may name another that they offer.
     subsystem: Arc<Subsystem>,
-    /// Where the host connected to.
+    /// The port and address that the host connected to.
     reached: Reached,
     pool: Arc<Pool>,
     phase: Phase,
 }
 
 impl Connection {
-    /// Creates the state of a new connection, whose buffers are part of the pool.
+    /// Creates the state of a new connection, whose buffers belong to the pool.
     pub fn new(subsystem: Arc<Subsystem>, reached: impl Into<Reached>, pool: Arc<Pool>) -> Self {
         Connection { subsystem, reached: reached.into(), pool, phase: Phase::Initialize }
     }
 
-    /// Consumes complete PDUs of `input`, until none is left, the output is long, or others are due.
+    /// Consumes complete PDUs of `input` until none is left, the output is long, or others are due.
     ///
     /// # Errors
     /// The connection is over. Its output must still be sent.
@@ -113,7 +113,7 @@ impl Connection {
         }
     }
 
-    /// Appends asynchronous events that are due.
+    /// Appends the asynchronous events that are due.
     pub fn events(&mut self, out: &mut Vec<u8>) {
         if let Phase::Queue(queue) = &mut self.phase {
             queue.events(out);
@@ -128,7 +128,7 @@ impl Connection {
         }
     }
 
-    /// Returns what ends the connection, and when a delayed command is to be executed.
+    /// Returns the latch that ends the connection, and when a delayed command is due.
     pub(crate) fn faults(&self) -> (Latch, Option<Instant>) {
         match &self.phase {
             Phase::Queue(queue) => (queue.dropped.clone(), queue.due()),
@@ -136,12 +136,12 @@ impl Connection {
         }
     }
 
-    /// Returns whether the command that is executed waits for memory, so that no other is looked at.
+    /// Returns whether the current command waits for memory, which blocks the following ones.
     pub(crate) fn is_blocked(&self) -> bool {
         matches!(&self.phase, Phase::Queue(queue) if queue.is_blocked())
     }
 
-    /// Returns whether nothing is waited for but the next I/O command.
+    /// Returns whether the connection waits only for the next I/O command.
     pub(crate) fn expects_command(&self) -> bool {
         let Phase::Queue(queue) = &self.phase else { return false };
         queue.qid > 0
@@ -152,13 +152,13 @@ impl Connection {
             && !queue.holds_half()
     }
 
-    /// Returns the number of the oldest transfer whose data the host was asked for and has yet to send.
+    /// Returns the number of the oldest transfer whose requested data the host has yet to send.
     pub fn oldest_transfer(&self) -> Option<u64> {
         let Phase::Queue(queue) = &self.phase else { return None };
         queue.oldest_transfer()
     }
 
-    /// Returns the number of the message of its authentication that the host owes.
+    /// Returns the number of the authentication message that the host owes.
     pub(crate) fn owed_message(&self) -> Option<u64> {
         let Phase::Queue(queue) = &self.phase else { return None };
         queue.owed_message()
@@ -169,7 +169,7 @@ impl Connection {
         matches!(&self.phase, Phase::Queue(queue) if queue.holds_half())
     }
 
-    /// Aborts the first command of a fused operation, whose second does not come.
+    /// Aborts the first command of a fused operation if the second does not arrive.
     pub(crate) fn abort_half(&mut self, out: &mut Vec<u8>) {
         if let Phase::Queue(queue) = &mut self.phase {
             queue.abort_half(out);
@@ -182,7 +182,7 @@ impl Connection {
         queue.wanted()
     }
 
-    /// Takes the memory that was [wanted](Self::wanted).
+    /// Takes the memory that the next command waits for.
     pub(crate) fn grant(&mut self, share: Share, out: &mut Vec<u8>) {
         if let Phase::Queue(queue) = &mut self.phase {
             queue.grant(share, out);
@@ -208,7 +208,7 @@ impl Connection {
             Phase::Initialize | Phase::Over => Agreed::default(),
         };
         let parsed = match pdu::parse(input, &agreed) {
-            // Data that nobody asked for need not be complete to be refused.
+            // Unrequested data is refused before it is complete.
             Ok(None) if input.len() >= MAX_CAPSULE && self.oldest_transfer().is_none() => {
                 return Err(fault(header_fault(offset_of!(DataPdu, ttag)), input, out));
             }
@@ -277,8 +277,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Handles the first command, which must be Connect with its data in the capsule. Returns whether it
-    /// succeeds.
+    /// Handles the first command, which must be Connect with its data in the capsule. Returns whether it succeeds.
     fn connect(
         &mut self,
         pdu: &Incoming<'_>,

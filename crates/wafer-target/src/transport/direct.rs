@@ -1,5 +1,5 @@
-//! Serves a quick host from a thread that waits for its connection alone: a command takes two system calls instead of
-//! three, and no scheduler. Whatever is not a command, its data and its completion is left to the event queue.
+//! Serves a fast host from a dedicated thread, where a command takes two system calls instead of three, and no
+//! scheduler. Anything other than commands, their data and their completions is left to the event queue.
 
 use std::io::{self, Write as _};
 use std::net::TcpStream;
@@ -16,13 +16,13 @@ use super::input::Input;
 use super::output::Output;
 use super::pace::{Pace, QUICK};
 
-/// Why the thread ends.
+/// Why the thread stops serving the connection.
 pub(super) enum Left {
-    /// The connection goes on in the event queue, beginning with what it has received.
+    /// The connection continues in the event queue, starting with the input received so far.
     Queue,
-    /// It is over by the protocol. What it had to send is sent.
+    /// The protocol ended it. Its output has been sent.
     Over(Over),
-    /// It has ended.
+    /// It has ended for another reason.
     Ended(End),
 }
 
@@ -40,7 +40,7 @@ pub(super) struct Direct<'a> {
 }
 
 impl Direct<'_> {
-    /// Serves the connection for as long as it is alone and quick.
+    /// Serves the connection as long as it is alone and fast.
     pub(super) fn serve(mut self) -> Left {
         let timeouts = self.socket.set_read_timeout(Some(QUICK));
         let timeouts = timeouts.and_then(|()| self.socket.set_write_timeout(Some(self.limit)));
@@ -76,7 +76,7 @@ impl Direct<'_> {
         }
     }
 
-    /// Waits for input. Returns nothing if there is none in time.
+    /// Waits for input. Returns `None` if there is none in time.
     fn read(&mut self) -> io::Result<Option<usize>> {
         let (socket, room) = (self.socket, self.input.room());
         let mut read = |flags| match recv(socket, &mut *room, flags) {
@@ -94,12 +94,12 @@ impl Direct<'_> {
         Ok(result.transpose()?)
     }
 
-    /// Executes the commands that are here, if there is memory for it at once. Returns where the connection goes on, if not
-    /// here.
+    /// Executes the commands received so far, if memory is available immediately. Returns where the connection
+    /// continues, unless it continues here.
     fn turns(&mut self) -> Option<Left> {
         loop {
             let Some(share) = self.pool.try_turn() else {
-                // Others need the memory: no thread for this one before long.
+                // Others need the memory, so this connection should not get a thread again soon.
                 self.pace.reset();
                 return Some(Left::Queue);
             };

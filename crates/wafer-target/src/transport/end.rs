@@ -1,4 +1,4 @@
-//! How a connection ends, in the event queue or outside of it.
+//! How a connection ends, inside or outside the event queue.
 
 use std::io;
 
@@ -15,15 +15,15 @@ pub(super) enum End {
     Closed,
     /// The host was too slow.
     TimedOut,
-    /// Its controller is gone, an operator dropped it, or the server stops.
+    /// Its controller was removed, an operator dropped it, or the server is stopping.
     Stopped,
     /// The keep alive timer of its controller expired.
     KeepAlive,
-    /// Input or output failed.
+    /// I/O failed.
     Io(#[allow(dead_code, reason = "shown in the log")] io::Error),
 }
 
-/// Returns whether something else has ended the connection.
+/// Returns whether something other than the connection itself has ended it.
 pub(super) fn is_ended(connection: &Connection, stop: &Latch) -> bool {
     let closed = connection.queue().is_some_and(|(controller, _)| controller.is_closed());
     closed || connection.faults().0.is_set() || stop.is_set()

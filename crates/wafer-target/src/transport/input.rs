@@ -1,23 +1,23 @@
-//! Input of a connection that is not consumed yet.
+//! Unconsumed input of a connection.
 
 use wafer_io::{Pool, Share, Wanted};
 
 use super::pdu::{MAX_CAPSULE, MAX_PDU};
 
-/// Bytes read at a time while a host sends data that it was asked for, or much at a time: a whole PDU of the longest
-/// kind, and a batch of short ones.
+/// Bytes read at a time while a host sends requested data or a lot of input: a complete PDU of the longest kind, or a
+/// batch of short ones.
 pub(super) const INPUT: usize = MAX_PDU.next_power_of_two();
-/// Bytes read at a time otherwise: any PDU but data that was asked for.
+/// Bytes read at a time otherwise: any PDU other than requested data.
 const SMALL_INPUT: usize = MAX_CAPSULE;
 
-/// Bytes of the host that are not consumed yet.
+/// Unconsumed bytes from the host.
 pub(super) struct Input {
     buffer: Vec<u8>,
     taken: usize,
     filled: usize,
-    /// The last read filled the buffer.
+    /// Whether the last read filled the buffer.
     busy: bool,
-    /// For a large buffer; that of a host that sends data it was asked for is part of the data's.
+    /// Memory of a large buffer, unless it is part of the memory of requested data.
     share: Option<Share>,
 }
 
@@ -26,7 +26,7 @@ impl Input {
         Input { buffer: vec![0; SMALL_INPUT], taken: 0, filled: 0, busy: false, share: None }
     }
 
-    /// Makes the buffer as large as it should be for the next read.
+    /// Resizes the buffer for the next read.
     pub(super) fn fit(&mut self, pool: &Pool, data: bool) {
         if self.busy && !data && self.share.is_none() && pool.is_plentiful() {
             self.share = pool.try_take(Wanted::data((INPUT - SMALL_INPUT) as u64));
@@ -66,7 +66,7 @@ impl Input {
         self.taken += count;
     }
 
-    /// Moves what is not consumed to the front.
+    /// Moves the unconsumed bytes to the front.
     pub(super) fn compact(&mut self) {
         self.buffer.copy_within(self.taken..self.filled, 0);
         self.filled -= self.taken;

@@ -22,12 +22,12 @@ use wafer_controller::{Controller, Reached, Subsystem};
 use wafer_io::TURN;
 use wafer_io::{Pool, Share};
 
-/// The second command of a fused operation, beside the numbers of transfers.
+/// Stands for the second command of a fused operation among the numbers of transfers.
 const SECOND: u64 = u64::MAX;
-/// The first message of its authentication; the others are before it.
+/// Stands for the first authentication message; later ones count down from here.
 const MESSAGE: u64 = u64::MAX - 1;
 
-/// Serves a connection through a port to its end. `limit` is [`ServerOptions::timeout`](super::ServerOptions::timeout).
+/// Serves a connection of a port until it ends. `limit` is [`ServerOptions::timeout`](super::ServerOptions::timeout).
 pub(super) async fn serve<S: Stream>(
     mut stream: S,
     port: u16,
@@ -39,29 +39,29 @@ pub(super) async fn serve<S: Stream>(
 ) -> End {
     stream.configure();
     let address = stream.local_addr().map(|a| a.to_string()).unwrap_or_default();
-    // A runtime of one thread has no other thread to hand its tasks to.
+    // A single-threaded runtime has no other thread to hand its tasks to.
     let threads = Handle::current().runtime_flavor() != RuntimeFlavor::CurrentThread;
     let blocks = threads && subsystem.offered().iter().any(|s| s.drive.may_block());
     let mut connection = Connection::new(subsystem, Reached { port, address }, Arc::clone(&pool));
     let mut input = Input::new();
     let mut out = Output::default();
-    // When the host began to owe what it owes: its first commands, the oldest data that it was asked for, the second
-    // command of a fused operation, or the rest of its authentication.
+    // When the host's current obligation began: its first commands, the oldest requested data, the second command of a
+    // fused operation, or the rest of its authentication.
     let (mut owed, mut since) = (None, Instant::now());
-    // Work since others had their turn.
+    // Work since others last had their turn.
     let mut spent = 0;
     let mut memory: Option<Pin<Box<dyn Future<Output = Option<Share>> + Send>>> = None;
     loop {
         let controller = connection.queue().map(|(c, qid)| (Arc::clone(c), qid));
         let transfer = connection.oldest_transfer();
-        // The data may be here already, behind a command that waits for memory.
+        // The data may have arrived already, behind a command that waits for memory.
         let owes = transfer.filter(|_| !connection.is_blocked());
         let owes = owes.or(connection.holds_half().then_some(SECOND));
         let owes = owes.or(connection.owed_message().map(|number| MESSAGE - number));
         if owes != owed {
             (owed, since) = (owes, Instant::now());
         }
-        // A host may be silent for as long as it likes, once it is connected and owes nothing.
+        // Once a host is connected and owes nothing, it may be silent indefinitely.
         let deadline = (controller.is_none() || owed.is_some()).then(|| since + limit);
         match connection.wanted() {
             Some(wanted) if memory.is_none() => {
@@ -100,9 +100,9 @@ pub(super) async fn serve<S: Stream>(
             }
         }
         let event = tokio::select! {
-            // In a fixed order, so that a simulated run can be repeated.
+            // In a fixed order, so that simulated runs are repeatable.
             biased;
-            // Whatever that thread has received, and whatever the connection waits for by now, comes first.
+            // First handle the input of that thread, and whatever the connection waits for by now.
             () = ready(()), if left_thread => Event::Wake,
             () = stop.wait() => return End::Stopped,
             () = dropped.wait() => return End::Stopped,
@@ -139,9 +139,9 @@ pub(super) async fn serve<S: Stream>(
             }
         }
         loop {
-            // Nothing is held for output that a host does not take, but this.
+            // This is the only memory held while a host does not take its output.
             let share = pool.turn().await;
-            // Others must not wait for a file, nor for keys of large groups.
+            // Others must not wait for files, or for the keys of large groups.
             let blocks = blocks || threads && connection.owed_message().is_some();
             let bytes = out.begin(&pool);
             let mut work = || connection.receive(input.bytes(), bytes);
@@ -162,7 +162,7 @@ pub(super) async fn serve<S: Stream>(
                     input.take(turn.taken);
                     spent += turn.spent;
                     if turn.more || spent >= TURN {
-                        // Input that is here already must not keep this task going for ever.
+                        // Input that has already arrived must not keep this task running forever.
                         spent = 0;
                         tokio::task::yield_now().await;
                     }
@@ -181,7 +181,7 @@ pub(super) async fn serve<S: Stream>(
     }
 }
 
-/// Waits for memory of the pool, if any is wanted.
+/// Waits for memory from the pool if the connection needs any.
 async fn granted(
     memory: &mut Option<Pin<Box<dyn Future<Output = Option<Share>> + Send>>>,
 ) -> Option<Share> {
@@ -191,7 +191,7 @@ async fn granted(
     }
 }
 
-/// Ends a connection that is over by the protocol: waits for the host to end it too, for a limited time.
+/// Ends a connection after its protocol has ended: waits for the host to close it, for a limited time.
 async fn finish(mut stream: impl Stream, over: Over, limit: Duration, stop: &Latch) -> End {
     tokio::select! {
         biased;
@@ -201,8 +201,8 @@ async fn finish(mut stream: impl Stream, over: Over, limit: Duration, stop: &Lat
     End::Over(over)
 }
 
-/// Ends sending, and waits for the host to end: a connection closed with data unread is reset, and the
-/// host might not see the last PDU.
+/// Shuts down sending and waits for the host to close: closing a connection with unread data resets it, and the host
+/// might not see the last PDU.
 async fn drain(stream: &mut impl Stream) -> io::Result<()> {
     stream.shutdown().await?;
     let mut rest = [0; 4096];
@@ -223,7 +223,7 @@ enum Event {
     KeepAlive,
 }
 
-/// Waits until a time, if there is one.
+/// Waits until a time, or forever without one.
 async fn until(time: Option<Instant>) {
     match time {
         Some(at) => sleep_until(at).await,
@@ -231,7 +231,7 @@ async fn until(time: Option<Instant>) {
     }
 }
 
-/// Waits for anything but data.
+/// Waits for any event other than data.
 async fn wait(controller: Option<&(Arc<Controller>, u16)>, deadline: Option<Instant>) -> Event {
     let timed_out = until(deadline);
     let Some((controller, qid)) = controller else {

@@ -1,4 +1,4 @@
-//! The work on the write log of a drive, in the background.
+//! Background work on the write log of a drive.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 use wafer_drive::Drive;
 use wafer_storage::LogWork;
 
-/// Begins to do the work of a drive, each kind in a task of its own, until the set is dropped.
+/// Starts the work of a drive, with a task for each kind, until the set is dropped.
 pub(super) fn start(drive: &Arc<Drive>) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
     let [apply, release] = [LogWork::Apply, LogWork::Release].map(|work| {
@@ -24,7 +24,7 @@ pub(super) fn start(drive: &Arc<Drive>) -> JoinSet<()> {
 }
 
 async fn run(drive: Arc<Drive>, work: LogWork, due: Arc<Notify>) {
-    // A runtime of one thread has no other thread to hand its tasks to.
+    // A single-threaded runtime has no other thread to hand its tasks to.
     let threads = Handle::current().runtime_flavor() != RuntimeFlavor::CurrentThread;
     loop {
         due.notified().await;

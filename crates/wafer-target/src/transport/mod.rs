@@ -1,7 +1,7 @@
 //! The TCP transport: PDUs, connections, the server.
 //!
-//! `connection.rs` is the protocol without any input or output: bytes in, bytes out. The server moves the
-//! bytes; tests and fuzzers call it directly.
+//! `connection.rs` is the protocol without I/O: bytes in, bytes out. The server moves the bytes; tests and fuzzers call
+//! it directly.
 
 mod connection;
 mod direct;

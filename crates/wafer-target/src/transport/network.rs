@@ -1,4 +1,4 @@
-//! The network that a server listens on: TCP of the operating system, or a simulated one.
+//! The network that a server listens on: the operating system's TCP, or a simulated one.
 
 use std::future::Future;
 use std::io;
@@ -16,7 +16,7 @@ pub trait Listener: Send + 'static {
     /// Waits for a host to connect, and returns its connection and address.
     ///
     /// # Errors
-    /// No connection can be made at the moment.
+    /// No connection can be established at the moment.
     fn accept(&self) -> impl Future<Output = io::Result<(Self::Stream, SocketAddr)>> + Send;
 
     /// Returns the address that it listens on.
@@ -34,30 +34,30 @@ pub trait Stream: AsyncRead + AsyncWrite + Send + Sized + Unpin + 'static {
     /// The connection is gone.
     fn local_addr(&self) -> io::Result<SocketAddr>;
 
-    /// Sets the options of a new connection. Without them the connection works, but more slowly.
+    /// Sets the options of a new connection, which affect only its performance.
     fn configure(&self) {}
 
-    /// Whether the connection can leave the event queue: a simulated one has no other.
+    /// Whether the connection can leave the event queue, which a simulated one cannot.
     const LEAVES_QUEUE: bool = false;
 
-    /// Takes the connection out of the event queue, for a thread that waits for it alone.
+    /// Takes the connection out of the event queue, for a dedicated thread.
     ///
     /// # Errors
-    /// It cannot leave the queue, and is closed.
+    /// The connection cannot leave the queue, and is closed.
     fn into_blocking(self) -> io::Result<std::net::TcpStream> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Gives a connection back to the event queue.
+    /// Returns a connection to the event queue.
     ///
     /// # Errors
-    /// The queue does not take it, and it is closed.
+    /// The queue does not accept it, and it is closed.
     fn from_blocking(stream: std::net::TcpStream) -> io::Result<Self> {
         drop(stream);
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Prepares the end of a connection that is not served: bytes that nobody read would turn the close into a reset.
+    /// Prepares closing an unserved connection: bytes that nobody read would turn the close into a reset.
     fn refuse(&self) {}
 }
 

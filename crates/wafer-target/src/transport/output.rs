@@ -1,16 +1,16 @@
-//! Output of a connection that is not sent yet.
+//! Unsent output of a connection.
 
 use wafer_io::Pool;
 
-/// Longest buffer that a connection keeps while it has nothing to send, bytes.
+/// Longest buffer that an idle connection keeps, bytes.
 const KEPT: usize = 16 << 10;
 
-/// Bytes for the host. Long buffers go from connection to connection: memory that is fresh from the system costs more than
-/// what is copied into it.
+/// Bytes for the host. Long buffers are passed from connection to connection, because fresh memory from the system
+/// costs more than copying data into it.
 #[derive(Default)]
 pub(super) struct Output {
     bytes: Vec<u8>,
-    /// The last turn had long output, so the next one may.
+    /// Whether the last turn had long output, so that the next one may too.
     long: bool,
 }
 
@@ -23,12 +23,12 @@ impl Output {
         &mut self.bytes
     }
 
-    /// Returns what to send.
+    /// Returns the unsent bytes.
     pub(super) fn bytes(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
 
-    /// Empties the buffer, and gives a long one back.
+    /// Empties the buffer, and returns a long one to the pool.
     pub(super) fn sent(&mut self, pool: &Pool) {
         self.long = self.bytes.len() > KEPT;
         self.bytes.clear();

@@ -1,29 +1,29 @@
-//! How quickly the host of a connection sends one command after another, and whether other connections are in use.
+//! How fast the host of a connection sends commands, and whether other connections are in use.
 //!
-//! A host that is quick and alone gets a thread of its own (`direct.rs`), which polls for the next command: it comes sooner
-//! than a thread falls asleep and wakes up. The thread polls only while its connection is the only one in use, so that it takes the
-//! processor from nobody, and no longer than [`LONGEST_POLL`] at a time.
+//! A fast host that is alone gets a dedicated thread (`direct.rs`), which polls for the next command, because the
+//! command arrives sooner than a thread can fall asleep and wake up. The thread polls only while its connection is the
+//! only one in use, so that it takes the processor from nobody, and for at most [`LONGEST_POLL`] at a time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
-/// Longest time that a connection polls, and that its host took for the last command if it does.
+/// Longest time that a connection polls, and the longest time between commands at which it does.
 const LONGEST_POLL: Duration = Duration::from_millis(1);
-/// Longest time that a quick host takes for a command.
+/// Longest time between commands of a fast host.
 pub(super) const QUICK: Duration = Duration::from_millis(10);
-/// What a connection receives in a row before it counts as the only one in use.
+/// Consecutive receptions after which a connection counts as the only one in use.
 const ALONE: u32 = 16;
-/// Maximum commands that are waited for asleep after one that did not come in time.
+/// Maximum commands to wait for without polling after polling in vain.
 const MOST_REST: u32 = 32;
 
-/// What the connections of a server have in common.
+/// State shared by the connections of a server.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
-    /// Connections that were made.
+    /// Number of connections so far.
     made: AtomicU64,
-    /// The number of the connection that received something last.
+    /// The number of the connection that last received anything.
     last: AtomicU64,
 }
 
@@ -31,17 +31,17 @@ pub(super) struct Shared {
 pub(super) struct Pace {
     shared: Arc<Shared>,
     number: u64,
-    /// What this connection received since another one last did.
+    /// Receptions of this connection since another one received anything.
     alone: u32,
-    /// When the wait for the next command began.
+    /// Start of the wait for the next command.
     since: Option<Instant>,
-    /// How long the host took for the last command.
+    /// Time that the host took for the last command.
     last: Duration,
     /// Whether to poll at all.
     may_poll: bool,
-    /// Commands that are still waited for asleep.
+    /// Commands to wait for without polling from now on.
     rest: u32,
-    /// How many will be after the next that does not come in time: twice as many each time, half after one that does.
+    /// The value of `rest` after polling in vain again: doubles each time, and halves when polling succeeds.
     next_rest: u32,
 }
 
@@ -49,7 +49,7 @@ impl Pace {
     /// Returns the pace of a new connection.
     pub(super) fn new(shared: Arc<Shared>) -> Self {
         let number = shared.made.fetch_add(1, Ordering::Relaxed) + 1;
-        // With a single processor the host, where it is on this machine, could not send anything.
+        // With a single processor, a host on this machine could not send anything during polling.
         let may_poll = available_parallelism().is_ok_and(|n| n.get() > 1);
         Pace {
             shared,
@@ -63,12 +63,12 @@ impl Pace {
         }
     }
 
-    /// Begins the wait for the next command.
+    /// Starts the wait for the next command.
     pub(super) fn begin(&mut self) {
         self.since = Some(Instant::now());
     }
 
-    /// Ends it.
+    /// Ends the wait.
     pub(super) fn received(&mut self) {
         let before = self.shared.last.swap(self.number, Ordering::Relaxed);
         self.alone = if before == self.number { self.alone.saturating_add(1) } else { 0 };
@@ -76,12 +76,12 @@ impl Pace {
         self.rest = self.rest.saturating_sub(1);
     }
 
-    /// Begins anew to count what is received in a row.
+    /// Restarts counting consecutive receptions.
     pub(super) fn reset(&mut self) {
         self.alone = 0;
     }
 
-    /// Returns whether the connection is the only one in use, and its host quick.
+    /// Returns whether the connection is the only one in use and its host is fast.
     pub(super) fn is_quick(&self) -> bool {
         self.alone >= ALONE && self.last <= QUICK && self.is_alone()
     }
@@ -91,7 +91,7 @@ impl Pace {
         self.shared.last.load(Ordering::Relaxed) == self.number
     }
 
-    /// Polls for input by `read`, if that promises some. Returns what came of it.
+    /// Polls `read` for input if that is promising. Returns its result.
     pub(super) fn poll<T>(&mut self, mut read: impl FnMut() -> Option<T>) -> Option<T> {
         let polls = self.may_poll && self.rest == 0 && self.last <= LONGEST_POLL;
         let since = self.since.filter(|_| polls)?;
@@ -115,12 +115,12 @@ impl Pace {
 mod tests {
     use super::*;
 
-    /// Returns the pace of a connection on a machine that has another processor.
+    /// Returns the pace of a connection on a machine with a second processor.
     fn connection(shared: &Arc<Shared>) -> Pace {
         Pace { may_poll: true, ..Pace::new(Arc::clone(shared)) }
     }
 
-    /// Has the host send this many commands, the last of them quickly however busy the machine is.
+    /// Has the host send this many commands, the last one fast, however busy the machine is.
     fn receive(pace: &mut Pace, commands: u32) {
         for _ in 0..commands {
             pace.begin();
@@ -142,7 +142,7 @@ mod tests {
         assert!(!first.is_quick());
         receive(&mut first, 1);
         assert!(first.is_quick() && polls(&mut first));
-        // Another one is used, too.
+        // The other connection is used too.
         receive(&mut second, 1);
         assert!(!first.is_quick() && !second.is_quick());
         receive(&mut first, ALONE + 1);
@@ -167,7 +167,7 @@ mod tests {
             None::<()>
         });
         assert_eq!((nothing, looks), (None, 1));
-        // After each one in vain it rests for longer.
+        // It rests longer each time that polling is in vain.
         for rest in [1, 2, 4, 8, 16, 32, 32] {
             receive(&mut first, ALONE + 1 + rest);
             assert_eq!(first.poll(|| None::<()>), None);

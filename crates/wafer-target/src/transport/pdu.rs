@@ -9,7 +9,7 @@ use wafer_nvme::*;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fatal {
     pub(crate) error: FatalError,
-    /// Offset of the field at fault, or the digest; 0 where the specification defines none.
+    /// Offset of the field at fault, or the digest; 0 if the specification defines none.
     pub(crate) information: u32,
 }
 
@@ -18,28 +18,28 @@ pub(crate) fn header_fault(offset: usize) -> Fatal {
     fatal(FatalError::INVALID_HEADER, offset)
 }
 
-/// Returns a fault, with the offset of the field or 0.
+/// Returns a fault with the offset of the field, or 0.
 pub(crate) fn fatal(error: FatalError, offset: usize) -> Fatal {
     Fatal { error, information: offset as u32 }
 }
 
-/// Maximum data of one H2CData PDU, which ICResp reports.
+/// Maximum data of an H2CData PDU, which ICResp reports.
 pub(crate) const MAX_H2C_DATA: u32 = 128 << 10;
-/// Longest PDU of a host: header, digest and padding as PDO can express, then data and digest.
+/// Longest PDU of a host: header, digest and padding up to the largest PDO, then data and digest.
 pub(crate) const MAX_PDU: usize = 255 + MAX_H2C_DATA as usize + DIGEST_BYTES;
 
-/// Longest command capsule. Data that does not fit [`IO_CAPSULE_DATA`](wafer_controller::IO_CAPSULE_DATA) fails the
-/// command; what is longer than this ends the connection.
+/// Longest command capsule. Data beyond [`IO_CAPSULE_DATA`](wafer_controller::IO_CAPSULE_DATA) fails the command;
+/// anything longer than this ends the connection.
 pub(crate) const MAX_CAPSULE: usize = 32 << 10;
 
-/// The parameters that a connection agreed on.
+/// The negotiated parameters of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Agreed {
     pub(crate) header_digest: bool,
     pub(crate) data_digest: bool,
-    /// Alignment of data in PDUs for the host, bytes.
+    /// Alignment of data in PDUs to the host, bytes.
     pub(crate) host_alignment: usize,
-    /// Maximum number of outstanding Ready to Transfer PDUs of a command.
+    /// Maximum number of outstanding Ready to Transfer PDUs per command.
     pub(crate) r2ts: usize,
 }
 
@@ -80,7 +80,7 @@ pub(crate) fn parse<'a>(
     }
     let head = hlen + if flags.hdgst() { DIGEST_BYTES } else { 0 };
     let pdo = usize::from(common.pdo);
-    // Without data PDO is reserved.
+    // Without data, PDO is reserved.
     let (start, end) = if carries_data && plen > head {
         let tail = if flags.ddgst() { DIGEST_BYTES } else { 0 };
         if flags.ddgst() != agreed.data_digest {
@@ -128,7 +128,7 @@ fn digest_at(input: &[u8], at: usize) -> u32 {
     U32::read_from_prefix(&input[at..]).map_or(0, |(digest, _)| digest.get())
 }
 
-/// Appends a PDU that is only a header.
+/// Appends a PDU that consists only of a header.
 pub(crate) fn push_header(out: &mut Vec<u8>, agreed: &Agreed, pdu: impl IntoBytes + Immutable) {
     let start = out.len();
     out.extend_from_slice(pdu.as_bytes());
@@ -150,27 +150,27 @@ pub(crate) fn plain_header(pdu_type: PduType, hlen: usize, agreed: &Agreed) -> P
     }
 }
 
-/// Appends a response capsule. Its length depends only on what was agreed, so another can take its place.
+/// Appends a response capsule. Its length depends only on the negotiated parameters, so it can be replaced in place.
 pub(crate) fn push_response(out: &mut Vec<u8>, agreed: &Agreed, cqe: Cqe) {
     let header = plain_header(PduType::CAPSULE_RESP, size_of::<CapsuleResp>(), agreed);
     push_header(out, agreed, CapsuleResp { header, cqe });
 }
 
-/// Returns where data begins in a C2HData PDU.
+/// Returns the offset of data in a C2HData PDU.
 fn data_offset(agreed: &Agreed) -> usize {
     let head = size_of::<DataPdu>() + if agreed.header_digest { DIGEST_BYTES } else { 0 };
     head.next_multiple_of(agreed.host_alignment.max(4))
 }
 
-/// Leaves room for the head of a C2HData PDU whose data is appended next, and returns where it begins.
+/// Leaves room for the header of a C2HData PDU whose data is appended next, and returns its offset.
 pub(crate) fn begin_data(out: &mut Vec<u8>, agreed: &Agreed) -> usize {
     let start = out.len();
     out.resize(start + data_offset(agreed), 0);
     start
 }
 
-/// Completes the C2HData PDU that began at `start`: everything appended since is its data. With `success` no
-/// response capsule follows. Without data the PDU is dropped. Returns whether it was sent.
+/// Completes the C2HData PDU at `start` with everything appended since as its data. With `success`, no response capsule
+/// follows. Without data, the PDU is dropped. Returns whether it was sent.
 pub(crate) fn end_data(
     out: &mut Vec<u8>,
     agreed: &Agreed,
@@ -214,7 +214,7 @@ pub(crate) fn end_data(
     true
 }
 
-/// Appends a Terminate Connection Request about a header of the host.
+/// Appends a Terminate Connection Request with the host's header at fault.
 pub(crate) fn push_terminate(out: &mut Vec<u8>, fatal: Fatal, culprit: &[u8]) {
     let hlen = size_of::<TermReq>();
     let culprit = &culprit[..culprit.len().min(MAX_TERM_PLEN - hlen)];

@@ -1,4 +1,4 @@
-//! The server: listens, and gives each connection a task.
+//! The server, which accepts connections and spawns a task for each.
 
 use std::future::{Future as _, poll_fn};
 use std::io;
@@ -23,11 +23,11 @@ use wafer_io::Pool;
 /// Limits of a server.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct ServerOptions {
-    /// Maximum number of connections; further ones are closed at once.
+    /// Maximum number of connections; further ones are closed immediately.
     pub max_connections: usize,
     /// Time limit for a host to connect its queue, to send the data of a command, and to receive output.
     pub timeout: Duration,
-    /// Bytes of the buffers of all connections together.
+    /// Total size of the buffers of all connections, bytes.
     pub buffers: u64,
 }
 
@@ -41,14 +41,14 @@ impl Default for ServerOptions {
     }
 }
 
-/// A listening server: each listener is a port of the subsystem, from 1.
+/// A listening server. Its listeners are the ports of the subsystem, numbered from 1.
 pub struct Server<L = TcpListener> {
     listeners: Vec<L>,
     options: ServerOptions,
 }
 
 impl Server {
-    /// Listens on an address; port 0 is any. Hosts that connect before [`Self::run`] wait.
+    /// Listens on an address; port 0 selects any port. Hosts that connect before [`Self::run`] wait.
     ///
     /// # Errors
     /// The address cannot be bound.
@@ -56,7 +56,7 @@ impl Server {
         Ok(Server::new(listen(address)?, options))
     }
 
-    /// Listens on another address too: the next port.
+    /// Listens on a further address, which becomes the next port.
     ///
     /// # Errors
     /// The address cannot be bound.
@@ -74,12 +74,12 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
 }
 
 impl<L: Listener> Server<L> {
-    /// Creates a server of a listener.
+    /// Creates a server with one listener.
     pub fn new(listener: L, options: ServerOptions) -> Self {
         Server { listeners: vec![listener], options }
     }
 
-    /// Returns the addresses that it listens on, one for each port.
+    /// Returns the addresses that it listens on, one per port.
     ///
     /// # Errors
     /// The network cannot report them.
@@ -87,7 +87,8 @@ impl<L: Listener> Server<L> {
         self.listeners.iter().map(L::local_addr).collect()
     }
 
-    /// Serves a subsystem, and those that its ports [offer](Subsystem::offer), until `stop` is true, then ends all associations and waits for their connections.
+    /// Serves a subsystem, and those that its ports [offer](Subsystem::offer), until `stop` is true. Then ends all
+    /// associations and waits for their connections.
     pub async fn run(self, subsystem: Arc<Subsystem>, mut stop: watch::Receiver<bool>) {
         let permits = Arc::new(Semaphore::new(self.options.max_connections));
         let pool = Arc::new(Pool::new(self.options.buffers));
@@ -101,17 +102,17 @@ impl<L: Listener> Server<L> {
         let _working: Vec<_> = offered.iter().map(|s| log_work::start(&s.drive)).collect();
         loop {
             let accepted = tokio::select! {
-                // In a fixed order, so that a simulated run can be repeated.
+                // In a fixed order, so that simulated runs are repeatable.
                 biased;
-                // Or its sender is gone.
+                // This also returns if the sender is dropped.
                 _ = stop.wait_for(|stop| *stop) => break,
-                // Reaps finished connections.
+                // Reap finished connections.
                 Some(_) = tasks.join_next(), if !tasks.is_empty() => continue,
                 accepted = accept(&self.listeners) => accepted,
             };
             let (port, accepted) = accepted;
             let Ok((stream, peer)) = accepted else {
-                // Out of some resource of the system, until others give it back.
+                // The system is out of some resource; wait until others release it.
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             };
@@ -138,7 +139,7 @@ impl<L: Listener> Server<L> {
     }
 }
 
-/// Waits for a host to connect, and returns the port and its connection.
+/// Waits for a host to connect, and returns the port and the connection.
 async fn accept<L: Listener>(listeners: &[L]) -> (u16, io::Result<(L::Stream, SocketAddr)>) {
     let mut accepting: Vec<_> =
         listeners.iter().map(|listener| Box::pin(listener.accept())).collect();

@@ -1,7 +1,7 @@
-//! Data that a host sends apart from its command, requested with Ready to Transfer PDUs.
+//! Data that hosts send separately from their commands, requested with Ready to Transfer PDUs.
 //!
-//! Buffers are shares of the pool of all connections. A connection holds [`BUFFERS`] bytes at most (a single command
-//! always fits), and one command's only while the pool is scarce. Further commands wait as 64 bytes each.
+//! Buffers are shares of the pool of all connections. A connection holds at most [`BUFFERS`] bytes, unless a single
+//! command is longer, and the buffer of only one command while the pool is scarce. Each waiting command takes 64 bytes.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
@@ -16,10 +16,10 @@ use wafer_io::{Pool, Share, Wanted};
 
 /// Maximum bytes of all buffers of a connection, unless a single one is longer.
 const BUFFERS: usize = 4 << 20;
-/// Bytes of one request if the host allows several at a time.
+/// Bytes per request if the host allows several at a time.
 const PART: u32 = 64 << 10;
 
-/// A Ready to Transfer that should be sent.
+/// A Ready to Transfer to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ready {
     pub(crate) cid: u16,
@@ -39,7 +39,7 @@ pub(crate) struct Complete<'a> {
     pub(crate) intact: bool,
 }
 
-/// Returns the memory that a transfer takes: its data, and the long input buffer that it comes through.
+/// Returns the memory of a transfer: its data and the long input buffer.
 fn memory(length: usize) -> Wanted {
     Wanted::data((length + INPUT) as u64)
 }
@@ -47,20 +47,20 @@ fn memory(length: usize) -> Wanted {
 #[derive(Debug)]
 struct Transfer {
     sqe: Sqe,
-    /// Bytes of the data.
+    /// Length of the data in bytes.
     length: u32,
-    /// What has arrived of the data, with zeroes where a part is missing before another; nothing if all of it comes at
-    /// once.
+    /// The data received so far, with zeroes for a missing part before another; empty if all of it arrives
+    /// in one PDU.
     data: Vec<u8>,
     share: Share,
-    /// First byte that was not requested yet.
+    /// First byte not requested yet.
     asked: u32,
     outstanding: usize,
     intact: bool,
 }
 
 impl Transfer {
-    /// Copies data to its place, which is behind the data before it unless the host sends several parts at a time.
+    /// Copies data to its position, which follows the earlier data unless the host sends several parts at a time.
     fn copy(&mut self, at: usize, data: &[u8], pool: &Pool) {
         if self.data.is_empty() {
             self.data = pool.take_buffer();
@@ -82,7 +82,7 @@ impl Transfer {
 struct Part {
     /// Number of its transfer.
     transfer: u64,
-    /// Next byte to come, and the first after the part.
+    /// Next byte expected, and end of the part.
     at: u32,
     end: u32,
 }
@@ -94,11 +94,11 @@ pub(crate) struct Transfers {
     limit: usize,
     transfers: BTreeMap<u64, Transfer>,
     parts: BTreeMap<u16, Part>,
-    /// Commands without a buffer yet, with the length of their data.
+    /// Commands without a buffer, with the length of their data.
     waiting: VecDeque<(Sqe, u32)>,
     bytes: usize,
     pool: Arc<Pool>,
-    /// Memory that was waited for.
+    /// Memory granted to the first command.
     granted: Option<Share>,
     next_transfer: u64,
     next_ttag: u16,
@@ -124,19 +124,19 @@ impl Transfers {
         self.transfers.len() + self.waiting.len()
     }
 
-    /// Returns the number of the oldest transfer that was asked for.
+    /// Returns the number of the oldest transfer whose data was requested.
     pub(crate) fn oldest(&self) -> Option<u64> {
         self.transfers.keys().next().copied()
     }
 
-    /// Returns the memory that the first command waits for. While others of the connection have memory,
-    /// it waits for theirs.
+    /// Returns the memory that the first command waits for. While other commands of the connection hold memory, it
+    /// waits for theirs instead.
     pub(crate) fn wanted(&self) -> Option<Wanted> {
         let first = self.waiting.front().filter(|_| self.transfers.is_empty());
         first.map(|(_, length)| memory(*length as usize))
     }
 
-    /// Takes the memory that was wanted, and returns the requests that it allows.
+    /// Takes the memory that the first command waits for, and returns the requests that it allows.
     pub(crate) fn grant(&mut self, share: Share) -> Vec<Ready> {
         self.granted = Some(share);
         self.ready()
@@ -153,7 +153,7 @@ impl Transfers {
         self.waiting.push_back((sqe, length));
     }
 
-    /// Starts waiting transfers for which there is room and returns their requests.
+    /// Starts waiting transfers as far as there is room, and returns their requests.
     pub(crate) fn ready(&mut self) -> Vec<Ready> {
         let mut ready = Vec::new();
         while let Some((sqe, bytes)) = self.waiting.front() {
@@ -184,7 +184,7 @@ impl Transfers {
         ready
     }
 
-    /// Takes the data of a command that was executed back.
+    /// Takes back the data of an executed command.
     pub(crate) fn executed(&mut self, data: Cow<'_, [u8]>) {
         if let Cow::Owned(mut data) = data {
             data.clear();
@@ -211,8 +211,8 @@ impl Transfers {
         }
     }
 
-    /// Takes data of the host and returns the next requests, and the command that the data completes. Once that is
-    /// executed, [`Self::ready`] has the requests of those that wait.
+    /// Takes data from the host. Returns the next requests, and the command that the data completes. After executing
+    /// that, call [`Self::ready`] for the requests of waiting commands.
     pub(crate) fn data<'a>(
         &mut self,
         pdu: &DataPdu,
@@ -231,7 +231,7 @@ impl Transfers {
             return Err(header_fault(offset_of!(DataPdu, datal)));
         }
         if pdu.datao.get() != part.at {
-            // Within a part data comes in order.
+            // Within a part, data arrives in order.
             return Err(fatal(FatalError::DATA_OUT_OF_RANGE, 0));
         }
         let length = pdu.datal.get();
@@ -276,7 +276,7 @@ mod tests {
 
     use super::*;
 
-    /// Sends a whole part, and returns the command that it completes.
+    /// Sends an entire part, and returns the command that it completes.
     fn send<'a>(transfers: &mut Transfers, part: Ready, data: &'a [u8]) -> Option<Complete<'a>> {
         let last = PduFlags::new().with_last(true).into_bits();
         let pdu = DataPdu {

@@ -1,4 +1,4 @@
-//! Authentication of the host of a queue: the commands that carry its messages, and which others wait for it.
+//! Authentication of the host of a queue: the commands that carry its messages, and the commands that have to wait.
 
 use wafer_auth::Controller as Authentication;
 use wafer_controller::{Controller, Failure, Reply};
@@ -12,7 +12,7 @@ use super::Queue;
 /// Longest message, bytes: more than the largest group needs.
 const MAX_MESSAGE: u64 = 4096;
 
-/// Returns the state of a new queue whose host has to authenticate.
+/// Returns the authentication state of a new queue, if the host must authenticate.
 pub(super) fn begin(controller: &Controller) -> Option<Box<Authentication>> {
     let nqn = &controller.subsystem.options.nqn;
     controller.credentials().map(|_| Authentication::new(&controller.hostnqn, nqn).into())
@@ -25,7 +25,7 @@ pub(super) fn is_message(sqe: &Sqe) -> bool {
 }
 
 impl Queue {
-    /// Returns what dword 0 of the completion of Connect says about authentication.
+    /// Returns the authentication requirements in dword 0 of the completion of Connect.
     pub(crate) fn requirement(&self) -> u32 {
         if self.authentication.is_some() { REQUIRED } else { 0 }
     }
@@ -35,15 +35,15 @@ impl Queue {
         self.authentication.as_ref()?.owed()
     }
 
-    /// Returns whether the host failed to authenticate, and has been told.
+    /// Returns whether the host failed to authenticate and has learned so.
     pub(crate) fn is_refused(&self) -> bool {
         self.authentication.as_ref().is_some_and(|a| a.has_failed())
     }
 
-    /// Checks that the host may use a command yet (Base 2.1, 8.3.5.2).
+    /// Checks that authentication permits a command (Base 2.1, 8.3.5.2).
     ///
     /// # Errors
-    /// It has to authenticate first, or the message has an impossible length.
+    /// The host must authenticate first, or the message has an invalid length.
     pub(super) fn check_authenticated(&self, sqe: &Sqe) -> Result<(), Failure> {
         if is_message(sqe) {
             let fits = u64::from(sqe.sgl.length.get()) <= MAX_MESSAGE;
@@ -78,7 +78,7 @@ impl Queue {
             return Err(location!(AuthCommand, length).into());
         }
         let message = data.get(..length).ok_or(Status::INVALID_SGL_LENGTH)?;
-        // Keys of large groups take milliseconds.
+        // Computing the keys of large groups takes milliseconds.
         self.spent += TURN;
         let drive = &self.controller.subsystem.drive;
         let credentials = self.controller.credentials();

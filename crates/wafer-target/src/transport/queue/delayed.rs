@@ -5,16 +5,16 @@ use wafer_nvme::Sqe;
 
 use super::Queue;
 
-/// A command that takes long, because an operator injected that.
+/// A command with an injected delay.
 pub(super) struct Delayed {
     pub(super) sqe: Sqe,
     pub(super) due: Instant,
-    /// Number of controller level resets when it arrived: the next one ends it without a completion.
+    /// Number of controller level resets when it arrived; a further reset discards it without a completion.
     pub(super) resets: u64,
 }
 
 impl Queue {
-    /// Returns when the next delayed command is to be executed.
+    /// Returns when the next delayed command is due.
     pub(crate) fn due(&self) -> Option<Instant> {
         self.delayed.iter().map(|delayed| delayed.due).min()
     }

@@ -1,7 +1,7 @@
 //! Fused operations of a queue (Base 2.1, 3.4.2): the first command waits for the second, and both for their data.
 //!
-//! What is held here is outside of the pool, because who holds a share of it must not wait for another one. So it is
-//! little: [`PAIRS`] operations of at most [`MAX_DATA`] bytes a command.
+//! Memory held here is not part of the pool, because the holder of a share must not wait for another one. Therefore it
+//! is limited to [`PAIRS`] operations of at most [`MAX_DATA`] bytes per command.
 
 use wafer_nvme::*;
 use wafer_storage::ATOMIC_BLOCKS;
@@ -10,9 +10,9 @@ use super::super::pdu::Incoming;
 use super::{Queue, Source};
 use wafer_controller::{Failure, Reply};
 
-/// Maximum number of operations of a queue that wait for data.
+/// Maximum number of operations per queue that wait for data.
 const PAIRS: usize = 2;
-/// Maximum data of a command, bytes: the atomic unit of the longest logical blocks.
+/// Maximum data of a command, bytes: the atomic unit with the largest logical blocks.
 pub(crate) const MAX_DATA: u64 = ATOMIC_BLOCKS as u64 * 4096;
 /// FUSE of the first command, and of the second.
 pub(crate) const FIRST: u8 = 1;
@@ -21,9 +21,9 @@ pub(crate) const SECOND: u8 = 2;
 /// The data of a command.
 pub(crate) enum Data {
     Here(Vec<u8>),
-    /// So many bytes, which the host sends apart from the command.
+    /// This many bytes, which the host sends separately.
     Later(u32),
-    /// There is none, because the command failed.
+    /// None, because the command failed.
     Failed(Failure),
 }
 
@@ -42,9 +42,9 @@ impl Half {
 /// The commands of fused operations that a queue holds.
 #[derive(Default)]
 pub(crate) struct Fused {
-    /// A first command whose second has not come.
+    /// A first command whose second has not arrived.
     pub(crate) first: Option<Half>,
-    /// Controller level resets when it came.
+    /// Controller level resets when it arrived.
     resets: u64,
     pairs: Vec<[Half; 2]>,
 }
@@ -55,14 +55,14 @@ impl Fused {
         (self.first, self.resets) = (Some(first), resets);
     }
 
-    /// Forgets a first command that came before the last of this many resets: it gets no completion.
+    /// Discards a first command that arrived before the latest reset: it gets no completion.
     pub(crate) fn reset(&mut self, resets: u64) {
         if self.resets != resets {
             self.first = None;
         }
     }
 
-    /// Returns the number of commands that wait here and not for their data.
+    /// Returns the number of commands that wait here, except those that wait for their data.
     pub(crate) fn pending(&self) -> usize {
         let halves = self.pairs.iter().flatten().filter(|half| !half.is_later());
         halves.count() + usize::from(self.first.is_some())
@@ -83,7 +83,7 @@ impl Fused {
         self.pairs.push(pair);
     }
 
-    /// Takes the data of a command, and returns the operation if it has all of it.
+    /// Takes the data of a command, and returns the operation if that completes it.
     pub(crate) fn arrived(&mut self, cid: u16, data: Data) -> Option<[Half; 2]> {
         let is_this = |half: &Half| half.sqe.cid.get() == cid;
         let at = self.pairs.iter().position(|pair| pair.iter().any(is_this))?;
@@ -96,7 +96,7 @@ impl Fused {
 }
 
 impl Queue {
-    /// Takes a command of a fused operation. Returns false if it is none.
+    /// Takes a command of a fused operation. Returns false if it is not one.
     pub(super) fn fuse(&mut self, sqe: &Sqe, pdu: &Incoming<'_>, out: &mut Vec<u8>) -> bool {
         let first = self.fused.first.take();
         match (sqe.fuse(), first) {
@@ -127,7 +127,7 @@ impl Queue {
         self.fused.first.is_some()
     }
 
-    /// Aborts the first command of a fused operation, whose second does not come.
+    /// Aborts the first command of a fused operation if the second does not arrive.
     pub(crate) fn abort_half(&mut self, out: &mut Vec<u8>) {
         self.fused.reset(self.resets());
         if let Some(first) = self.fused.first.take() {
@@ -152,7 +152,7 @@ impl Queue {
         Half { sqe: *sqe, data }
     }
 
-    /// Executes a fused operation, or asks the host for its data first.
+    /// Executes a fused operation, or first requests its data from the host.
     fn join(&mut self, pair: [Half; 2], out: &mut Vec<u8>) {
         let failed = pair.iter().any(|half| matches!(half.data, Data::Failed(_)));
         let later = pair.iter().filter_map(|half| match half.data {
@@ -164,7 +164,7 @@ impl Queue {
             return self.execute_fused(pair, out);
         }
         if !self.fused.has_room() {
-            // Not Command Interrupted, which a host has to enable. It may retry this, too.
+            // Not Command Interrupted, which a host has to enable. The host may retry this status too.
             for half in pair {
                 self.complete(&half.sqe, Err(Status::INTERNAL_ERROR.into()), out);
             }
@@ -195,7 +195,7 @@ impl Queue {
             (Data::Here(expected), Data::Here(data)) => {
                 self.io.compare_and_write([&sqes[0], &sqes[1]], [&expected, &data])
             }
-            // The host was not asked for it: the other command failed.
+            // The data was not requested because the other command failed.
             _ => [aborted(), aborted()],
         };
         for (sqe, done) in sqes.iter().zip(done) {

@@ -25,18 +25,18 @@ use wafer_controller::{
 use wafer_io::{IoQueue, Progress, TURN, reserve};
 use wafer_io::{Pool, Share, Wanted};
 
-/// Work that an admin command counts as, bytes of data moved.
+/// Work of an admin command, in equivalent bytes of data.
 const ADMIN: u64 = 16 << 10;
 
-/// Where the data of a command is.
+/// The location of a command's data.
 enum Source {
     None,
     Capsule,
-    /// The host is to be asked for this many bytes.
+    /// The host must be asked for this many bytes.
     Transfer(u32),
 }
 
-/// A command whose turn ended before it did.
+/// A command that is longer than its turn.
 enum Unfinished {
     Io(Sqe),
     Admin(Sqe, Removals),
@@ -50,24 +50,24 @@ pub(crate) struct Queue {
     /// Entries of the submission queue.
     entries: u16,
     head: u16,
-    /// SQ flow control is off: completions need no SQ head.
+    /// SQ flow control is disabled: completions need no SQ head.
     flow_control_disabled: bool,
     transfers: Transfers,
     fused: Fused,
-    /// If the host has to authenticate.
+    /// The authentication state, if the host must authenticate.
     authentication: Option<Box<wafer_auth::Controller>>,
     io: IoQueue,
-    /// The command that is executed, if its turn ended before it did.
+    /// The current command, if it is longer than its turn.
     unfinished: Option<Unfinished>,
-    /// Commands that are executed later; others are not held up.
+    /// Commands to execute later, without delaying others.
     delayed: Vec<Delayed>,
-    /// Ends the connection.
+    /// The latch that ends the connection.
     pub(crate) dropped: Latch,
-    /// Work of admin commands in this turn, bytes of data moved.
+    /// Work of admin commands in this turn, in equivalent bytes of data.
     spent: u64,
     done: u64,
     stopwatch: Stopwatch,
-    /// Commands of this batch that changed data and completed with success: where in the output.
+    /// Successful commands of this batch that changed data, with the offset of their responses in the output.
     changed: Vec<(usize, Sqe)>,
 }
 
@@ -117,12 +117,12 @@ impl Queue {
         self.unfinished.is_some() || self.spent >= TURN || self.io.is_turn_over()
     }
 
-    /// Returns the work of this batch, in bytes of data that would cost as much.
+    /// Returns the work of this batch, in equivalent bytes of data.
     pub(crate) fn spent(&self) -> u64 {
         self.spent.saturating_add(self.io.spent())
     }
 
-    /// Goes on with the command whose turn ended.
+    /// Continues the command that was interrupted at the end of the last turn.
     pub(crate) fn resume(&mut self, out: &mut Vec<u8>) {
         match self.unfinished.take() {
             None => self.execute_delayed(out),
@@ -141,15 +141,14 @@ impl Queue {
             || self.delayed.iter().any(|delayed| delayed.sqe.cid.get() == cid)
     }
 
-    /// Ends what must not stay half done when the connection is over.
+    /// Finishes a command that must not be left incomplete when the connection ends.
     pub(crate) fn finish(&mut self) {
         if let Some(Unfinished::Admin(_, mut rest)) = self.unfinished.take() {
             while matches!(rest.step(&self.controller), Ok(false)) {}
         }
     }
 
-    /// Ends a batch, before its output is sent. Commands that changed data fail after all if the drive cannot record
-    /// them.
+    /// Ends a batch, before its output is sent. Fails the commands that changed data if the drive cannot record them.
     pub(crate) fn end_batch(&mut self, out: &mut [u8]) {
         let recorded = self.io.end_batch();
         let changed = std::mem::take(&mut self.changed);
@@ -172,7 +171,7 @@ impl Queue {
         }
     }
 
-    /// Returns the number of the oldest transfer that the host has yet to send data for.
+    /// Returns the number of the oldest transfer whose data the host has yet to send.
     pub(crate) fn oldest_transfer(&self) -> Option<u64> {
         self.transfers.oldest()
     }
@@ -182,7 +181,7 @@ impl Queue {
         self.io.wanted().or_else(|| self.transfers.wanted())
     }
 
-    /// Takes the memory that was wanted.
+    /// Takes the memory that the next command waits for.
     pub(crate) fn grant(&mut self, share: Share, out: &mut Vec<u8>) {
         if self.io.wanted().is_some() {
             return self.io.grant(share);
@@ -191,12 +190,12 @@ impl Queue {
         self.send_ready(&ready, out);
     }
 
-    /// Returns whether the command that is executed waits for memory.
+    /// Returns whether the current command waits for memory.
     pub(crate) fn is_blocked(&self) -> bool {
         self.io.wanted().is_some()
     }
 
-    /// Handles a PDU of the host and returns whether the connection continues.
+    /// Handles a PDU from the host and returns whether the connection continues.
     pub(crate) fn pdu(&mut self, pdu: &Incoming<'_>, out: &mut Vec<u8>) -> Result<bool, Fatal> {
         match pdu.pdu_type {
             PduType::CAPSULE_CMD => {
@@ -238,7 +237,7 @@ impl Queue {
 
     fn command(&mut self, sqe: &Sqe, pdu: &Incoming<'_>, out: &mut Vec<u8>) -> Result<bool, Fatal> {
         self.fused.reset(self.resets());
-        // A host that keeps to the size of its queue never has more outstanding.
+        // A host that respects the size of its queue never has more outstanding.
         let events = if self.qid == 0 { self.controller.waiting_requests() } else { 0 };
         let waiting = self.transfers.pending() + self.fused.pending() + self.delayed.len();
         if waiting + events >= usize::from(self.entries) {
@@ -247,7 +246,7 @@ impl Queue {
         self.head = (self.head + 1) % self.entries;
         let sent = pdu.data.len() as u64;
         if sent > 0 && sqe.sgl.id != Sgl::IN_CAPSULE {
-            // Data without a descriptor.
+            // In-capsule data without a descriptor.
             return Err(header_fault(offset_of!(PduHeader, plen)));
         }
         let is_fabrics = sqe.opcode == AdminOpcode::FABRICS.0;
@@ -281,7 +280,7 @@ impl Queue {
         Ok(true)
     }
 
-    /// Checks how a command brings its data.
+    /// Determines how a command transfers its data.
     fn source(&self, sqe: &Sqe, pdu: &Incoming<'_>) -> Result<Source, Failure> {
         let is_fabrics = sqe.opcode == AdminOpcode::FABRICS.0;
         let faults = &self.controller.subsystem.faults;
@@ -394,7 +393,7 @@ impl Queue {
         self.io_done(*sqe, result, out);
     }
 
-    /// Completes an I/O command, unless its turn ended before it did.
+    /// Completes an I/O command, unless it is longer than its turn.
     fn io_done(&mut self, sqe: Sqe, progress: Result<Progress, Failure>, out: &mut Vec<u8>) {
         match progress {
             Ok(Progress::Done) => self.complete(&sqe, Ok(Reply::default()), out),
@@ -417,7 +416,7 @@ impl Queue {
         let checked = reply.and_then(|reply| {
             let length = reply.data.len() as u64;
             if length > 0 {
-                // Hosts may request less than the whole structure.
+                // Hosts may request less than the entire structure.
                 check_sgl(sqe, length.min(u64::from(sqe.sgl.length.get()).max(1)))?;
             }
             Ok(reply)
@@ -465,7 +464,7 @@ impl Queue {
         pdu::push_response(out, &self.agreed, cqe);
     }
 
-    /// Sends the asynchronous events that are due.
+    /// Appends the asynchronous events that are due.
     pub(crate) fn events(&mut self, out: &mut Vec<u8>) {
         if self.qid == 0 {
             for cqe in self.controller.due_events() {
@@ -489,7 +488,7 @@ fn changes_data(sqe: &Sqe) -> bool {
     NvmOpcode(sqe.opcode).info().is_some_and(|row| row.effects.lbcc())
 }
 
-/// Checks that the data of a reply fits the descriptor of the host.
+/// Checks that the data of a reply fits the host's descriptor.
 fn check_sgl(sqe: &Sqe, length: u64) -> Result<(), Failure> {
     if sqe.sgl.id != Sgl::TRANSPORT {
         return Err(Status::INVALID_SGL_TYPE.into());
