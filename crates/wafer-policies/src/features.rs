@@ -6,8 +6,8 @@ use super::interface::RuView;
 use crate::units::Seen;
 
 impl RuView<'_> {
-    /// Fills `features` with all candidates; what it held is dropped, its memory used again. Takes one
-    /// pass over the group's reclaim units.
+    /// Fills `features` with all candidates, dropping its contents but reusing its memory. Takes one pass over
+    /// the group's reclaim units.
     pub fn features(&mut self, features: &mut Features) {
         features.clear();
         features.handles = self.handles;

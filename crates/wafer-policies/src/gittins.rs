@@ -1,5 +1,5 @@
-//! Gittins: wafer's policy. The least relocations saved by waiting, per dead space held in the meantime, with the later
-//! relocations of the same pages counted. `docs/concepts/gittins.md` derives the index:
+//! Gittins: wafer's policy. The fewest relocations saved by waiting, per dead space held in the meantime, including
+//! later relocations of the same pages. `docs/concepts/gittins.md` derives the index:
 //!
 //! ```text
 //! index = (1 + f) * max over t of (V - V(t)) / integral of (P - V(s)) ds from 0 to t
@@ -10,14 +10,14 @@
 //! the class that takes their pages. Background GC takes only what holds nothing: waiting is worth more than a free
 //! reclaim unit.
 //!
-//! A curve is wrong where addresses of one class are not all rewritten equally often: what seems cold is collected
-//! while nearly full. Where space is scarce that feeds itself. So no victim may cost more than [`LIMIT`] times the
-//! mean of recent victims, with [`LIMIT_LEAST`] more, in pages moved per page reclaimed. Optimal shares of spare
-//! space need a factor of about 3 (closed form T8: cold classes of 80/20 and JESD219).
+//! A curve is wrong if addresses of one class are not all rewritten equally often: data that seems cold is collected
+//! while nearly full. If space is scarce, that reinforces itself. So no victim may cost more than [`LIMIT`] times the
+//! mean of recent victims, plus [`LIMIT_LEAST`], in pages moved per page reclaimed. Optimal shares of spare space need
+//! a factor of about 3 (closed form T8: cold classes of 80/20 and JESD219).
 //!
-//! Relocated data goes by handle and generation unless `gc.destination` says otherwise: what survives long lives long.
-//! Where there is space, it requests separation by inherited death times (`death_time.rs`). State: see `survival/`, and
-//! 24 bytes a class.
+//! Relocated data is separated by handle and generation unless `gc.destination` says otherwise: what survives long
+//! lives long. If there is enough space, the policy requests separation by inherited death times (`death_time.rs`).
+//! State: see `survival/`, and 24 bytes per class.
 
 use serde::{Deserialize, Serialize};
 
@@ -36,25 +36,25 @@ pub(super) const INFO: PolicyInfo = PolicyInfo {
 
 /// Weight of one victim in the mean.
 const MEAN_WEIGHT: f64 = 0.002;
-/// How many times the mean cost of victims a victim may cost, in pages moved per page reclaimed.
+/// Maximum cost of a victim, in pages moved per page reclaimed, relative to the mean of recent victims.
 const LIMIT: f64 = 3.0;
-/// What it may cost above that.
+/// Cost allowed in addition to that.
 const LIMIT_LEAST: f64 = 1.0;
 
-/// What became of the victims of one class, fading.
+/// The victims of one class, decayed.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Flow {
     victims: f64,
     /// Sum of their valid shares.
     moved: f64,
-    /// Relocations that a page of the class is still to cost.
+    /// Expected later relocations of a page of the class.
     future: f64,
 }
 
 #[derive(Default, Serialize, Deserialize)]
 struct Costs {
     flows: Vec<Flow>,
-    /// Mean valid share of recent victims; none before the first.
+    /// Mean valid share of recent victims; `None` before the first.
     mean: Option<f64>,
 }
 

@@ -1,7 +1,7 @@
 //! Greedy: the fewest valid pages.
 //!
-//! The first of equals. Cheapest at the moment, and what today's firmware is taken to do (WARP, FAST '26, section
-//! 5). Optimal for uniform random traffic (Hu et al., SYSTOR '09).
+//! The first of equals. Cheapest in the short term, and assumed to be what today's firmware does (WARP, FAST '26,
+//! section 5). Optimal for uniform random traffic (Hu et al., SYSTOR '09).
 
 use super::interface::{PolicyInfo, RuView};
 

@@ -1,4 +1,4 @@
-//! What every policy implements, and what it sees.
+//! The interface of policies, and their view of the device.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -12,27 +12,27 @@ use wafer_separation::Separation;
 
 /// Chooses victims.
 ///
-/// The device guarantees that `rus` has at least one candidate. The policy must return a candidate,
-/// or `None` to leave all alone, which only background GC accepts: where space is needed, the device
-/// then takes the one with the fewest valid pages.
+/// The device guarantees that `rus` has at least one candidate. The policy must return a candidate, or `None` to leave
+/// all alone. Only background GC accepts that; if space is needed, the device then takes the candidate with the fewest
+/// valid pages.
 pub trait VictimPolicy: Send {
     /// Returns the next victim among [`RuView::candidates`].
     fn select(&mut self, rus: &mut RuView<'_>) -> Option<RuId>;
 
-    /// Returns the open reclaim unit that takes what is still valid in `victim`: one of the [`RuView::classes`], from
-    /// 0; or `None` for what `gc.destination` says. Called once per collection, even if the device chose the victim.
+    /// Returns the open reclaim unit that receives the valid pages of `victim`: one of the [`RuView::classes`], from 0;
+    /// or `None` to follow `gc.destination`. Called once per collection, even if the device chose the victim.
     fn destination(&mut self, _victim: RuId, _rus: &mut RuView<'_>) -> Option<u8> {
         None
     }
 
-    /// Returns what the policy has learned, to be saved with the device; `None` for a policy that keeps
-    /// nothing between two choices.
+    /// Returns what the policy has learned, to be saved with the device; `None` for a policy that keeps no state
+    /// between choices.
     fn save(&self) -> Option<Learned> {
         None
     }
 
-    /// Continues from what [`Self::save`] returned. `rus` shows all reclaim units of the restored device: a policy must
-    /// refuse what does not fit them, because it comes from a file.
+    /// Continues from the result of [`Self::save`]. `rus` shows all reclaim units of the restored device: a policy must
+    /// reject state that does not fit them, because it comes from a file.
     ///
     /// # Errors
     /// What is wrong, in a few words.
@@ -41,28 +41,28 @@ pub trait VictimPolicy: Send {
         Err("this policy keeps nothing".to_owned())
     }
 
-    /// Begins with what the same policy, on a smaller device that sees a sample of the same commands, has learned and
-    /// [saved](Self::save). A policy without this begins with nothing.
+    /// Starts from what the same policy has learned and [saved](Self::save) on a smaller device that sees a sample of
+    /// the same commands. Without this method, a policy starts from nothing.
     fn inherit(&mut self, _learned: &Learned, _smaller: Smaller, _rus: &RuView<'_>) {}
 }
 
-/// How a device differs from the smaller one that a policy has learned on.
+/// How a device differs from the smaller device that a policy learned on.
 #[derive(Clone, Copy, Debug)]
 pub struct Smaller {
-    /// Pages of a reclaim unit there.
+    /// Pages per reclaim unit of the smaller device.
     pub pages_per_ru: u32,
-    /// Pages here for each there, written or in all.
+    /// Pages of this device per page of the smaller one, written or in total.
     pub pages: f64,
 }
 
-/// A function that keeps nothing between two choices.
+/// A function, which keeps no state between choices.
 impl<F: FnMut(&mut RuView<'_>) -> Option<RuId> + Send> VictimPolicy for F {
     fn select(&mut self, rus: &mut RuView<'_>) -> Option<RuId> {
         self(rus)
     }
 }
 
-/// What a policy has learned, as a value of a saved device.
+/// The learned state of a policy, as part of a saved device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Learned(Vec<u8>);
 
@@ -90,17 +90,17 @@ pub struct PolicyInfo {
     pub name: &'static str,
     /// One line for `wafer policies`.
     pub summary: &'static str,
-    /// Where relocated data goes if the configuration does not say.
+    /// Destination of relocated data if the configuration does not set one.
     pub destination: Destination,
-    /// How data of a handle is separated if the configuration names neither a rule nor a destination and
-    /// enough reclaim units are spare.
+    /// How data of a handle is separated if the configuration sets neither a separation nor a destination and enough
+    /// reclaim units are spare.
     pub separation: Option<Separation>,
     /// Creates the policy from the configuration.
     pub make: fn(&GcConfig) -> Result<Box<dyn VictimPolicy>, InvalidKey>,
 }
 
 impl PolicyInfo {
-    /// Describes a policy that asks neither for a destination nor for separation.
+    /// Describes a policy that requests neither a destination nor separation.
     pub(super) const fn by_isolation(
         name: &'static str,
         summary: &'static str,
@@ -114,25 +114,25 @@ impl PolicyInfo {
 pub struct RuView<'a> {
     /// The reclaim units of the device.
     pub rus: &'a mut ReclaimUnits,
-    /// The numbers that policies draw.
+    /// The random numbers of policies.
     pub rng: &'a mut DeviceRng,
     /// Numbers of the group's reclaim units, candidates or not.
     pub range: std::ops::Range<u32>,
-    /// Pages of a reclaim unit.
+    /// Pages per reclaim unit.
     pub pages_per_ru: u32,
     /// Handles of the device.
     pub handles: usize,
     /// Host pages written to the device so far.
     pub now: u64,
-    /// Whether space is needed. If not, this is background GC, which takes nothing that holds more than
+    /// Whether space is needed. If not, this is background GC, which takes no victim with a valid share above
     /// `gc.background_max_valid`.
     pub forced: bool,
     /// Number of open reclaim units among which a policy may choose for a victim's data. Of its handle's:
     /// `gc.generations` with `gc.destination = "generation"`, four with `gc.separation`, else one. With
     /// `gc.destination = "writer"` those of all handles, in their order.
     pub classes: u8,
-    /// In [`VictimPolicy::destination`] with `gc.destination = "writer"`: the handle whose command asks for
-    /// space; 0 in background GC and elsewhere.
+    /// In [`VictimPolicy::destination`] with `gc.destination = "writer"`: the handle whose command needs space; 0 in
+    /// background GC and elsewhere.
     pub writer: RuhId,
 }
 
@@ -151,7 +151,7 @@ impl RuView<'_> {
         (valid & NOT_CLOSED == 0).then_some(valid)
     }
 
-    /// Returns the candidate with the fewest valid pages, the first of equals. Kept incrementally: costs
+    /// Returns the candidate with the fewest valid pages, the first of equals. Maintained incrementally, so it costs
     /// less than a walk over [`Self::candidates`].
     pub fn least_valid(&mut self) -> Option<RuId> {
         self.rus.index.least_valid(&self.rus.valid, self.range.clone()).map(RuId)
@@ -172,29 +172,29 @@ impl RuView<'_> {
         self.rus.units[ru.index()].erases
     }
 
-    /// Returns how often a candidate's data was moved, as far as that is kept apart; 0 for what a host wrote.
-    /// Where the policy or separation chooses among [`Self::classes`]: 1 + the class.
+    /// Returns how often a candidate's data was moved, as far as that is kept apart; 0 for host writes. If the policy
+    /// or separation chooses among [`Self::classes`]: 1 + the class.
     pub fn generation(&self, ru: RuId) -> u8 {
         self.rus.units[ru.index()].generation
     }
 
-    /// Returns the class of what a host wrote to a candidate, where the drive separates; else 0.
+    /// Returns the class of host writes to a candidate if the drive separates, otherwise 0.
     pub fn host_class(&self, ru: RuId) -> u8 {
         self.rus.units[ru.index()].class
     }
 
-    /// Returns the predicted death time of a candidate's data, in host pages written to the device, where
-    /// it was grouped by that (`gc.separation = "deathtime"`).
+    /// Returns the predicted death time of a candidate's data, in host pages written to the device, if it was grouped
+    /// by that (`gc.separation = "deathtime"`).
     pub fn death_time(&self, ru: RuId) -> Option<u64> {
         Some(self.rus.units[ru.index()].death_time).filter(|time| *time > 0)
     }
 
-    /// Returns whose data a candidate holds.
+    /// Returns the owner of a candidate's data.
     pub fn owner(&self, ru: RuId) -> Owner {
         self.rus.units[ru.index()].owner
     }
 
-    /// Returns the candidate with the least score, or the first without valid pages.
+    /// Returns the candidate with the lowest score, or the first without valid pages.
     pub fn least_by(&self, score: fn(&Self, RuId, f64) -> f64) -> Option<RuId> {
         let mut best: Option<(f64, RuId)> = None;
         for (ru, valid) in self.candidates() {
@@ -209,7 +209,7 @@ impl RuView<'_> {
         best.map(|(_, ru)| ru)
     }
 
-    /// Returns a number in `0..bound`, uniform; `bound` must not be 0. The same seed gives the same numbers.
+    /// Returns a uniform number in `0..bound`; `bound` must not be 0. The same seed yields the same numbers.
     pub fn draw(&mut self, bound: u32) -> u32 {
         self.rng.below(bound)
     }

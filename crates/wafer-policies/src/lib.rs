@@ -1,21 +1,21 @@
-//! GC policies: which reclaim unit a drive collects next.
+//! GC policies: the choice of the reclaim unit to collect next.
 //!
 //! # What it is
-//! [`VictimPolicy`] and the table of all [`POLICIES`], one a file. A policy sees a [`RuView`] of the [`ReclaimUnits`] of the
-//! device, never pages, and is asked once per collection, tens of thousands of page writes apart, so it may be slow.
-//! To add one: write a function as in `fifo.rs` or implement [`VictimPolicy`], and name the file twice here: in a `mod` line and
-//! in [`POLICIES`].
+//! [`VictimPolicy`] and the table of all [`POLICIES`], one per file. A policy sees a [`RuView`] of the [`ReclaimUnits`]
+//! of the device, never pages. It runs once per collection, tens of thousands of page writes apart, so it may be slow.
+//! To add one, write a function as in `fifo.rs` or implement [`VictimPolicy`], and name the file twice here: in a `mod`
+//! line and in [`POLICIES`].
 //!
 //! # Invariants
-//! A policy is deterministic: what it sees, what it learned and the numbers that it draws decide its choice. What it learned is
-//! saved and restored with the device.
+//! A policy is deterministic: its choice depends on its view, its learned state and the random numbers that it draws.
+//! Its learned state is saved and restored with the device.
 //!
 //! # Error model
-//! [`make`] names the key of a parameter that is out of range. Choosing what is not a candidate is a fault of the
-//! policy; the device asserts it.
+//! [`make`] names the key of a parameter that is out of range. Choosing a reclaim unit that is not a candidate is a bug
+//! in the policy, which the device asserts against.
 //!
 //! # What it does not implement
-//! When garbage is collected, and what happens to a victim's pages: the device does that.
+//! When to collect garbage, and moving a victim's pages: the device does that.
 
 pub mod adaptive;
 mod config;
@@ -74,7 +74,7 @@ pub fn find(name: &str) -> Option<&'static PolicyInfo> {
     POLICIES.iter().find(|policy| policy.name == name)
 }
 
-/// Checks the parameters of every policy: those of a policy that is not in use must make sense too.
+/// Checks the parameters of every policy, including those not in use.
 ///
 /// # Errors
 /// The key that is out of range.
@@ -85,7 +85,7 @@ pub fn check(config: &GcConfig) -> Result<(), InvalidKey> {
 /// Returns the policy that a configuration names.
 ///
 /// # Errors
-/// An unknown name, or a parameter the policy refuses.
+/// An unknown name, or a parameter that the policy rejects.
 pub fn make(config: &GcConfig) -> Result<Box<dyn VictimPolicy>, InvalidKey> {
     let Some(info) = find(&config.policy) else {
         let names: Vec<_> = POLICIES.iter().map(|p| p.name).collect();

@@ -1,10 +1,10 @@
 //! Look-ahead: the least gain of waiting, over any time of waiting.
 //!
-//! Collecting a reclaim unit with V of P pages valid costs c = V / (P - V) relocations per page reclaimed, and has
-//! held d = W / (P - V) of dead space times time per page reclaimed, W summed since it was closed. From the
-//! survival of its class follow c and d after waiting: the index is the largest (c0 - c1) / (d1 - d0). A reclaim
-//! unit about to be invalidated whole, such as that of a sequential stream, has a large index long before. The
-//! Lagrange condition of least relocations in a given space, as for T8; no publication is known of this form.
+//! Collecting a reclaim unit with V of P pages valid costs c = V / (P - V) relocations per page reclaimed, and has held
+//! d = W / (P - V) of dead space times time per page reclaimed, where W is summed since it was closed. The survival of
+//! its class predicts c and d after waiting: the index is the largest (c0 - c1) / (d1 - d0). A reclaim unit about to be
+//! invalidated entirely, such as that of a sequential stream, has a large index long before. This is the Lagrange
+//! condition of least relocations in a given space, as for T8; this form is not known from any publication.
 
 use serde::{Deserialize, Serialize};
 

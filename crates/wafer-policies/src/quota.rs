@@ -1,9 +1,9 @@
 //! Quotas: the spare space is shared among handles, and greedy chooses within the handle that most exceeds its share.
 //!
 //! Greedy over all handles equalises the valid share of their victims, so that spare space follows size and not
-//! need (closed form T9; WARP, FAST '26, calls the effect "noisy RUH"). A share in proportion to sqrt(writes x
-//! size) is near the best for streams that are uniform inside (closed form T8; after Stoica and Ailamaki, VLDB
-//! '13). Data that relocation has mixed counts as a stream of its own, written by relocation.
+//! need (closed form T9; WARP, FAST '26, calls the effect "noisy RUH"). A share in proportion to sqrt(writes x size) is
+//! close to optimal for streams that are uniform inside (closed form T8; after Stoica and Ailamaki, VLDB '13). Data
+//! mixed by relocation counts as a separate stream, written by relocation.
 
 use super::interface::{Learned, PolicyInfo, RuView, VictimPolicy};
 use wafer_interface::{Owner, RuId};
@@ -37,13 +37,13 @@ pub(super) const MARGINAL: PolicyInfo = PolicyInfo::by_isolation(
     |_| Ok(Quota::by(|stream, pages| -stream.benefit(pages))),
 );
 
-/// Device writes over which counts of writes fade by half.
+/// Device writes after which the weight of counted writes halves.
 const HALF_LIFE: f64 = 1.0;
 
-/// What is known of one stream: a handle, or relocated data of several.
+/// The state of one stream: a handle, or relocated data of several.
 #[derive(Clone, Copy, Default)]
 struct Stream {
-    /// Reclaim units that hosts filled, fading; for mixed data, those that relocation filled.
+    /// Reclaim units filled by hosts, decayed; for mixed data, those filled by relocation.
     writes: f64,
     /// Candidates of the stream.
     units: u32,
@@ -69,8 +69,8 @@ impl Stream {
 }
 
 struct Quota {
-    /// How much a stream has above its share, relative to it, with this many pages to a reclaim unit; the
-    /// largest gives the victim. Where nothing was written or nothing is valid, any space is too much.
+    /// How far a stream exceeds its share, relative to it, given the pages per reclaim unit; the largest
+    /// value gives the victim. For a stream without writes or valid pages, any space is too much.
     excess: fn(&Stream, f64) -> f64,
     streams: Vec<Stream>,
     /// Position in the order of closing, plus one, up to which closed reclaim units were counted.
@@ -126,7 +126,7 @@ impl VictimPolicy for Quota {
             if least == 0 {
                 return Some(ru);
             }
-            // A stream whose every reclaim unit is full has nothing to give.
+            // A stream whose reclaim units are all full has nothing to give.
             if least == pages {
                 continue;
             }

@@ -3,8 +3,8 @@
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 
-/// What the numbers are for: each purpose has a stream of its own, so that drawing more for one
-/// does not change another.
+/// The purpose of random numbers. Each has its own stream, so that drawing more for one does not change
+/// another.
 #[derive(Clone, Copy)]
 pub enum Purpose {
     /// Choices of policies.

@@ -1,4 +1,4 @@
-//! Reclaim units: their state, what they hold, and the free ones of each group.
+//! Reclaim units: their state, their contents, and the free ones of each group.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -10,44 +10,44 @@ pub type Label = u32;
 /// Index of a reclaim unit in the tables. The last index stands for "unmapped".
 pub type RuIndex = u32;
 
-/// The data that an open reclaim unit is for.
+/// The data that an open reclaim unit receives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Contents {
-    /// Whose data it is.
+    /// The owner of the data.
     pub owner: Owner,
-    /// How often the data was moved, as far as that is kept apart; 0 where a host writes.
+    /// How often the data was moved, as far as that is kept apart; 0 for host writes.
     pub generation: u8,
-    /// Class of what a host writes, where the drive separates; else 0.
+    /// Class of host writes if the drive separates, otherwise 0.
     pub class: u8,
 }
 
-/// In `ReclaimUnits::valid`: the reclaim unit is open or free, so not a candidate. The bit makes
-/// its key larger than every candidate's: a search for the smallest needs no second look.
+/// In `ReclaimUnits::valid`: the reclaim unit is open or free, so it is not a candidate. The bit makes its key larger
+/// than every candidate's, so that a search for the smallest needs no second check.
 pub const NOT_CLOSED: u32 = 1 << 31;
 
 /// Reclaim units per block of the index for the smallest valid count.
 const BLOCK_SHIFT: u32 = 8;
 
-/// What only opening, closing and collecting touch.
+/// The part of a reclaim unit that only opening, closing and collecting access.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct ReclaimUnit {
     /// Segments and parts, in order of writing.
     pub segments: Vec<Label>,
     /// Pages written since the last erase.
     pub written: u32,
-    /// Times erased.
+    /// Number of erases.
     pub erases: u32,
-    /// Whose data it is.
+    /// The owner of the data.
     pub owner: Owner,
-    /// Relocated data of several handles: pages moved here by the handle that wrote them first, as far as shares show.
-    /// Empty for the data of one handle.
+    /// For relocated data of several handles: pages moved here by the handle that first wrote them, as far as shares
+    /// show. Empty for data of one handle.
     pub origins: Vec<f64>,
-    /// Class of what the host wrote, where the drive separates; else 0.
+    /// Class of host writes if the drive separates, otherwise 0.
     pub class: u8,
-    /// Predicted death time of the data, in host pages written to the device, where it was grouped by that;
-    /// else 0.
+    /// Predicted death time of the data, in host pages written to the device, if it was grouped by that, otherwise
+    /// 0.
     pub death_time: u64,
-    /// How often its data was moved, as far as that is kept apart; 0 where a host writes.
+    /// How often its data was moved, as far as that is kept apart; 0 for host writes.
     pub generation: u8,
     /// Whether it is free, open, closed or retired.
     pub state: State,
@@ -88,7 +88,7 @@ pub enum State {
 pub struct ReclaimUnits {
     /// Valid pages of each reclaim unit, with [`NOT_CLOSED`]; one entry more for "unmapped".
     pub valid: Vec<u32>,
-    /// Each, by number.
+    /// The reclaim units by number.
     pub units: Vec<ReclaimUnit>,
     /// Host pages written to the device when each was opened.
     pub opened_at: Vec<u64>,
@@ -98,24 +98,24 @@ pub struct ReclaimUnits {
     pub closed_order: Vec<u64>,
     /// Reclaim units closed so far.
     pub next_order: u64,
-    /// Free reclaim units of each group; taken from the front, returned at the back, so that wear
-    /// is even.
+    /// Free reclaim units of each group, taken from the front and returned at the back, which levels
+    /// wear.
     pub free: Vec<VecDeque<RuIndex>>,
     /// Derived from `valid`.
     #[serde(skip)]
     pub index: MinIndex,
-    /// What policies saw at their last look at all of them; empty before the first.
+    /// Observations of policies when they last examined all units; empty before the first time.
     pub seen: Vec<Seen>,
 }
 
-/// What was seen of a reclaim unit at the last look.
+/// The last observation of a reclaim unit.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Seen {
-    /// Position in the order of closing, plus one: distinguishes its present contents from former ones.
+    /// Position in the order of closing, plus one: distinguishes current contents from earlier ones.
     pub order: u64,
-    /// Valid pages then.
+    /// Valid pages at that time.
     pub valid: u32,
-    /// Host pages written to the device when it was last seen to have fewer valid pages.
+    /// Host pages written to the device when it was last seen to have lost valid pages.
     pub at: u64,
 }
 
@@ -143,7 +143,7 @@ impl ReclaimUnits {
         self.units.len() as RuIndex
     }
 
-    /// Takes a free reclaim unit of a group; `death_time` is that of the data, if it is grouped by that.
+    /// Takes a free reclaim unit of a group. `death_time` is that of the data, if it is grouped by that.
     pub fn open(&mut self, group: u16, contents: Contents, death_time: u64, now: u64) -> RuIndex {
         let ru = self.free[usize::from(group)].pop_front().expect("a free reclaim unit");
         let unit = &mut self.units[ru as usize];
@@ -155,7 +155,7 @@ impl ReclaimUnits {
         ru
     }
 
-    /// Puts the most worn free reclaim unit of a group, the first of equals, where the next is taken.
+    /// Moves the most worn free reclaim unit of a group, the first of equals, to the front.
     pub fn offer_most_worn(&mut self, group: u16) {
         let free = &mut self.free[usize::from(group)];
         let erases = |at: &usize| self.units[free[*at] as usize].erases;
@@ -165,7 +165,7 @@ impl ReclaimUnits {
         }
     }
 
-    /// Creates an open reclaim unit a candidate for collection.
+    /// Closes an open reclaim unit, which makes it a candidate for collection.
     pub fn close(&mut self, ru: RuIndex, now: u64) {
         let unit = &mut self.units[ru as usize];
         assert_eq!(unit.state, State::Open);
@@ -190,19 +190,19 @@ impl ReclaimUnits {
         self.free[usize::from(group)].push_back(ru);
     }
 
-    /// Takes the reclaim unit that was erased last out of use.
+    /// Takes the most recently erased reclaim unit out of use.
     pub fn retire(&mut self, ru: RuIndex, group: u16) {
         assert_eq!(self.free[usize::from(group)].pop_back(), Some(ru));
         self.units[ru as usize].state = State::Retired;
     }
 
-    /// Counts `count` valid pages fewer. In the path of every write.
+    /// Subtracts `count` valid pages. In the path of every write.
     #[inline(always)]
     pub fn invalidate(&mut self, ru: RuIndex, count: u32) {
         assert!((ru as usize) < self.valid.len());
         // SAFETY: just checked; `index` has a block for every entry of `valid`.
         unsafe {
-            // The entry of "unmapped" counts modulo 2^32 and is never looked at.
+            // The entry of "unmapped" counts modulo 2^32 and is never read.
             let valid = self.valid.get_unchecked_mut(ru as usize);
             *valid = valid.wrapping_sub(count);
             *self.index.changed.get_unchecked_mut((ru >> BLOCK_SHIFT) as usize) = 1;
@@ -210,8 +210,8 @@ impl ReclaimUnits {
     }
 }
 
-/// Finds the candidate with the fewest valid pages without looking at all reclaim units: the
-/// smallest of each block of 256 is remembered until one of the block changes.
+/// Finds the candidate with the fewest valid pages without examining all reclaim units: the smallest of each block of
+/// 256 is remembered until an entry of the block changes.
 #[derive(Clone, Debug, Default)]
 pub struct MinIndex {
     /// 1 where the block changed since `smallest` was computed.
@@ -226,13 +226,13 @@ impl MinIndex {
         MinIndex { changed: vec![1; blocks], smallest: vec![0; blocks] }
     }
 
-    /// Notes that an entry changed.
+    /// Records that an entry changed.
     #[inline(always)]
     pub fn touch(&mut self, ru: RuIndex) {
         self.changed[(ru >> BLOCK_SHIFT) as usize] = 1;
     }
 
-    /// Returns the candidate of `range` with the fewest valid pages, the first of equals.
+    /// Returns the candidate in `range` with the fewest valid pages, the first of equals.
     pub fn least_valid(&mut self, valid: &[u32], range: Range<u32>) -> Option<RuIndex> {
         let mut best = (NOT_CLOSED, 0u32);
         let (mut at, end) = (range.start, range.end);
@@ -273,7 +273,7 @@ fn minimum(values: &[u32]) -> u32 {
     minimum_of(values)
 }
 
-/// Compiles the same loop for wider registers: the baseline of x86-64 has no minimum of unsigned
+/// Compiles the same loop for wider registers: baseline x86-64 has no minimum of unsigned
 /// numbers.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]

@@ -22,8 +22,8 @@ pub(super) const INFO: PolicyInfo = PolicyInfo::by_isolation(
     },
 );
 
-/// Returns the candidate with the fewest valid pages within the `share` closed first; `oldest` is kept for
-/// its memory.
+/// Returns the candidate with the fewest valid pages within the `share` closed first; `oldest` is kept to reuse its
+/// memory.
 fn least_of_oldest(
     rus: &mut RuView<'_>,
     share: f64,

@@ -1,4 +1,4 @@
-//! The disk of the simulated server: which operations fail, when the machine dies, and what work they are.
+//! The disk of the simulated server, which injects failures, kills the machine, and measures work.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,21 +10,21 @@ use tokio::sync::Notify;
 use wafer_faults::{FaultyStorage, Operation, Verdict};
 use wafer_nvme::crc32c;
 
-/// Path of the data file. State and journal are beside it.
+/// Path of the data file. State and journal are next to it.
 pub const DATA: &str = "drive";
 
-/// How often operations fail, in 1/65536, while faults are on.
+/// Failure rates of operations while faults are on, in 1/65536.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rates {
     /// Reads of data.
     pub read: u16,
-    /// Writes of any file: an input/output error, or a full disk. Half of them are torn.
+    /// Writes to any file: an I/O error or a full disk. Half of them are torn.
     pub write: u16,
     /// Syncs and renames.
     pub sync: u16,
 }
 
-/// A fingerprint of everything that happened, in order.
+/// A fingerprint of all events, in order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fingerprint(pub u64);
 
@@ -36,7 +36,7 @@ impl Fingerprint {
     }
 }
 
-/// Another thread's work that runs in the middle of an operation of the disk.
+/// Work of another thread that runs in the middle of a disk operation.
 type Interleaved = Box<dyn FnOnce() + Send>;
 
 struct State {
@@ -101,12 +101,12 @@ impl Disk {
             if locked.unbroken > 0 {
                 worked.notify_one();
             }
-            // Not in a write: the drive may have its data file to itself then.
+            // Not in a write, during which the drive may hold exclusive access to its data file.
             let due = matches!(operation, Operation::Read(..))
                 && path == Path::new(DATA)
                 && locked.interleaving_is_due();
             let interleaved = if due { locked.interleave.take() } else { None };
-            // What runs now uses the disk itself.
+            // The work itself uses the disk.
             drop(locked);
             if let Some((_, run)) = interleaved {
                 run();
@@ -125,12 +125,12 @@ impl Disk {
         self.state().on = on;
     }
 
-    /// Has the machine die in the operation after this many others.
+    /// Schedules the death of the machine after this many operations.
     pub fn kill_in(&self, operations: u64) {
         self.state().kill_in = Some(operations);
     }
 
-    /// Has the machine die now.
+    /// Kills the machine.
     pub fn die(&self) {
         self.state().dead = true;
         self.died.notify_waiters();
@@ -151,18 +151,18 @@ impl Disk {
         self.state().dead
     }
 
-    /// Starts the machine again.
+    /// Restarts the machine.
     pub fn revive(&self) {
         let mut state = self.state();
         (state.dead, state.kill_in, state.interleave, state.unbroken) = (false, None, None, 0);
     }
 
-    /// Returns the number of operations that failed so far.
+    /// Returns the number of failed operations so far.
     pub fn injected(&self) -> u64 {
         self.state().injected
     }
 
-    /// Returns the number of operations that failed so far without the death of the machine.
+    /// Returns the number of failed operations so far, except those of a dead machine.
     pub fn faults(&self) -> u64 {
         self.state().faults
     }
@@ -172,7 +172,7 @@ impl Disk {
         self.state().interleave = Some((operations, Box::new(work)));
     }
 
-    /// Notes that another task of the server runs, whenever the disk has worked. Never returns.
+    /// Records that another task of the server runs, whenever the disk has worked. Never returns.
     pub async fn watch(self) {
         loop {
             self.worked.notified().await;
@@ -180,7 +180,7 @@ impl Disk {
         }
     }
 
-    /// Does work that keeps no host waiting: there is none yet, or a server has a thread for it.
+    /// Does work that makes no host wait, because none is connected or a server has a thread for it.
     pub fn apart<T>(&self, work: impl FnOnce() -> T) -> T {
         let (unbroken, longest) = {
             let state = self.state();
@@ -192,17 +192,17 @@ impl Disk {
         done
     }
 
-    /// Returns the longest work that the server did without a chance for another task, bytes moved.
+    /// Returns the most bytes that the server moved without yielding to another task.
     pub fn longest_work(&self) -> u64 {
         self.state().longest
     }
 
-    /// Adds what happened outside of the disk to the fingerprint.
+    /// Adds an event outside the disk to the fingerprint.
     pub fn witness(&self, tag: u64, bytes: &[u8]) {
         self.state().fingerprint.add(tag, bytes);
     }
 
-    /// Returns the fingerprint of everything so far.
+    /// Returns the fingerprint of all events so far.
     pub fn fingerprint(&self) -> Fingerprint {
         self.state().fingerprint
     }
@@ -214,7 +214,7 @@ impl Disk {
         self.storage.lose_power(|_, _| lock(&state).random.next_u32() >> 24 < share);
     }
 
-    /// Returns state and journal.
+    /// Returns the state and the journal.
     pub fn files(&self) -> [(PathBuf, Option<Vec<u8>>); 2] {
         [".state", ".journal"].map(|extension| {
             let path = PathBuf::from(format!("{DATA}{extension}"));
@@ -273,7 +273,7 @@ impl State {
         let error = io::Error::new(kind, "simulated");
         match operation {
             Operation::Write(_, data) if random & 2 == 0 && !data.is_empty() => {
-                // A kill or an error may leave part of it, in whole sectors as file systems write them.
+                // A kill or an error may leave part of it, in whole sectors, as file systems write them.
                 Verdict::Torn((random >> 8) as usize % data.len() / 512 * 512, error)
             }
             _ if kill => Verdict::Torn(0, error),

@@ -1,4 +1,4 @@
-//! A host: connects, works at random, checks what it reads, and connects again.
+//! A host that connects, works at random, checks what it reads, and reconnects.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -22,7 +22,7 @@ pub(crate) fn options(name: &str, kato: u32, queue: QueueOptions) -> HostOptions
 /// Works until the simulation finishes.
 ///
 /// # Errors
-/// None: what is wrong is noted as a violation.
+/// None; problems are recorded as violations.
 pub(crate) async fn run(world: Arc<World>, number: usize) -> turmoil::Result {
     let mut dice = Dice::new(world.plan.seed, 10 + number as u64);
     while !world.is_finishing() {
@@ -43,7 +43,7 @@ pub(crate) async fn run(world: Arc<World>, number: usize) -> turmoil::Result {
     Ok(())
 }
 
-/// Notes an end of a connection that is no consequence of what the simulation does.
+/// Records a broken connection that the simulation did not cause.
 pub(crate) fn judge(world: &World, error: &HostError, who: &str) {
     if is_fault(error) {
         world.violation(format_args!("{who}: {error}"));
@@ -53,7 +53,7 @@ pub(crate) fn judge(world: &World, error: &HostError, who: &str) {
     }
 }
 
-/// Reads all that hosts may use, and compares it with the model.
+/// Reads everything that hosts may use and compares it with the model.
 ///
 /// # Errors
 /// The connection broke.
@@ -87,7 +87,7 @@ impl<'a> Host<'a> {
         self.world.plan.greedy && self.number == 0
     }
 
-    /// Connects and works until the connection breaks, or for a while.
+    /// Connects and works for a while, or until the connection breaks.
     async fn session(&mut self) -> Result<(), HostError> {
         let queue = QueueOptions {
             header_digest: self.dice.chance(30),
@@ -136,7 +136,7 @@ impl<'a> Host<'a> {
         let Some(number) = self.dice.pick(&model.open_spaces()) else { return false };
         let units = model.space(number).sectors() / SECTORS;
         let mix = self.world.plan.mix;
-        // A greedy host has the upper half of all namespaces for itself.
+        // A greedy host has the upper half of all namespaces to itself.
         let (first, units) = match (self.world.plan.greedy, self.is_greedy()) {
             (false, _) => (0, units),
             (true, false) => (0, units / 2),
@@ -169,7 +169,7 @@ impl<'a> Host<'a> {
         self.world.check(result);
     }
 
-    /// Nobody will hear of the commands that are outstanding.
+    /// Reports to the model that the completions of the outstanding commands will not arrive.
     fn give_up(&mut self) {
         self.pending.give_up(&mut self.world.model());
     }

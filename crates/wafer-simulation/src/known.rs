@@ -1,21 +1,21 @@
-//! Faults that the simulation found: how to find them again, and whether they are fixed.
+//! Faults found by the simulation: how to reproduce them, and whether they are fixed.
 
 use crate::plan::Action;
 
-/// A fault that the simulation found.
+/// A fault found by the simulation.
 #[derive(Debug)]
 pub struct Known {
-    /// What happens.
+    /// Description.
     pub fault: &'static str,
-    /// The actions that lead to it.
+    /// The actions that provoke it.
     pub actions: &'static [Action],
-    /// Parts of the violations that it shows as.
+    /// Parts of the resulting violations.
     pub shows: &'static [&'static str],
-    /// Whether it is fixed. A run that violates an open one is reported but does not count as failed.
+    /// Whether it is fixed. A violation by an open fault is reported but does not count as a failure.
     pub fixed: bool,
 }
 
-/// All faults that the simulation found.
+/// All faults found by the simulation.
 pub const KNOWN: &[Known] = &[
     Known {
         fault: "a failed sync or checkpoint is followed by success of Flush, Namespace Management or Namespace Attachment",
@@ -61,7 +61,7 @@ pub const KNOWN: &[Known] = &[
     },
 ];
 
-/// Returns the open fault that a violation shows, if one does.
+/// Returns the open fault that a violation indicates, if any.
 pub fn open(violation: &str) -> Option<&'static Known> {
     let shows = |known: &&Known| known.shows.iter().any(|part| violation.contains(part));
     KNOWN.iter().filter(|known| !known.fixed).find(shows)

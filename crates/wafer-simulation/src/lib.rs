@@ -4,25 +4,26 @@
 //! [`run`] takes a seed. It serves a drive to three hosts and an operator, all in one thread, on a simulated network,
 //! disk and clock. Connections, controllers, drive, journal and checkpoints are those of `wafer serve`. The hosts work
 //! at random; the operator creates and deletes namespaces, resets its controller, kills the server, cuts the power,
-//! fails the disk and partitions the network. A reference model knows what each sector may hold and what no counter may
+//! fails the disk and partitions the network. A reference model knows the possible values of each sector and lower
+//! limits of the counters.
 //! fall below.
 //!
 //! # Architecture
-//! - `plan.rs`: what a seed draws: which faults are on, their rates, the mix of commands.
-//! - `run.rs`: the steps of the simulation; `world.rs`: what its actors share.
-//! - `server.rs`, `network.rs`, `disk.rs`, `clock.rs`: the server and what surrounds it.
-//! - `host.rs`, `operator.rs`: the actors; `link.rs`: their connections; `work.rs`: what they ask for.
-//! - `model.rs`: the reference. `known.rs`: faults that were found.
+//! - `plan.rs`: the random choices of a seed: which faults are on, their rates, the mix of commands.
+//! - `run.rs`: the steps of the simulation; `world.rs`: the state shared by its actors.
+//! - `server.rs`, `network.rs`, `disk.rs`, `clock.rs`: the server and its environment.
+//! - `host.rs`, `operator.rs`: the actors; `link.rs`: their connections; `work.rs`: their commands.
+//! - `model.rs`: the reference. `known.rs`: faults found.
 //!
 //! # Invariants
-//! A seed repeats its run to the byte: [`Outcome::fingerprint`] covers every byte on the wire and on the disk.
+//! A seed reproduces its run exactly: [`Outcome::fingerprint`] covers every byte on the wire and on the disk.
 //!
 //! # Error model
-//! What is wrong is [`Outcome::violation`]. The first one ends the run.
+//! A problem is reported as [`Outcome::violation`]. The first one ends the run.
 //!
 //! # What it does not implement
-//! Threads of the server, except for namespaces that are replaced while a command reads data. Other backends than a
-//! file. Loss of the names of files.
+//! Threads of the server, except for namespaces that are replaced while a command reads data. Backends other than a
+//! file. Loss of file names.
 
 pub mod clock;
 pub mod disk;

@@ -11,10 +11,10 @@ use wafer_nvme::{Cc, Property, Sqe};
 
 use crate::network::PORT;
 
-/// Simulated time after which a host gives a command up.
+/// Simulated time after which a host gives up on a command.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(1_500);
 
-/// A connection with a queue behind it.
+/// A connection with a queue.
 pub(crate) struct Link {
     stream: TcpStream,
     protocol: Protocol,
@@ -23,7 +23,7 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    /// Connects a queue to the server and returns the controller identifier with it.
+    /// Connects a queue to the server and returns it with the controller identifier.
     ///
     /// # Errors
     /// The server cannot be reached, or refuses.
@@ -92,10 +92,10 @@ impl Link {
         }
     }
 
-    /// Sends what is to be sent, and returns the next completion.
+    /// Sends pending output and returns the next completion.
     ///
     /// # Errors
-    /// The connection broke, or nothing came within [`PATIENCE`].
+    /// The connection broke, or nothing arrived within [`PATIENCE`].
     pub(crate) async fn complete(&mut self) -> Result<Completion, HostError> {
         loop {
             self.flush().await?;
@@ -135,7 +135,7 @@ impl Link {
     }
 }
 
-/// Returns whether a connection ended by a fault of the controller: hosts of the simulation keep to the protocol.
+/// Returns whether the controller ended a connection for a fault. Hosts of the simulation respect the protocol.
 pub(crate) fn is_fault(error: &HostError) -> bool {
     matches!(error, HostError::Terminated(_) | HostError::Protocol(_))
 }

@@ -1,4 +1,4 @@
-//! Runs seeds of the simulation, and reports the first that fails with the command that repeats it.
+//! Runs seeds of the simulation, and reports the first failure with the command that reproduces it.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -17,22 +17,22 @@ use wafer_simulation::{Outcome, run_plan};
 /// Simulate a served drive with random faults.
 #[derive(Parser)]
 struct Args {
-    /// Run this seed only.
+    /// Run only this seed.
     #[arg(long)]
     seed: Option<u64>,
-    /// Run these seeds, the last one excluded.
+    /// Run these seeds, excluding the last.
     #[arg(long, value_name = "N..M", conflicts_with = "seed")]
     seeds: Option<Seeds>,
-    /// Run seeds for this many minutes; without `--seeds` they begin at a random one.
+    /// Run seeds for this many minutes, starting at a random one without `--seeds`.
     #[arg(long, conflicts_with = "seed")]
     minutes: Option<f64>,
-    /// Number of threads; each runs other seeds.
+    /// Number of threads, each of which runs different seeds.
     #[arg(long, default_value_t = 2)]
     threads: usize,
-    /// Leave only these actions of the operator and the hosts, each as often as it can be.
+    /// Enable only these actions of the operator and the hosts, each at its maximum rate.
     #[arg(long, value_name = "ACTION", value_delimiter = ',')]
     only: Option<Vec<Action>>,
-    /// Run on after a seed that fails, and report each.
+    /// Continue after a failing seed, and report each.
     #[arg(long)]
     all: bool,
     /// Print the events of the run.

@@ -1,26 +1,26 @@
-//! The reference: which values a read may return, which namespaces there are, and what counters must not fall below.
+//! The reference: the values that reads may return, the namespaces that exist, and lower limits of the counters.
 //!
-//! The model sees what hosts see: when a command was submitted, when it completed, and how. It knows nothing of the
+//! The model sees what hosts see: when a command was submitted, when it completed, and how. It has no access to the
 //! drive. Time is the order of these moments. A *value* stands for the 512 bytes of a sector; every command writes
-//! values that no other command writes, so a value tells who wrote it, and 0 is a sector of zeroes.
+//! values that no other command writes, so a value identifies its writer, and 0 is a sector of zeroes.
 //!
-//! A read may return what a write stored, unless another write certainly came later and certainly ended before the
-//! read began. A write is certain if it completed with success. One that failed, or whose completion never came, may
-//! have happened or not, until the server it was sent to is gone. After a power loss only durable writes overwrite
-//! others: those that a later successful Flush covers, and those with Force Unit Access.
+//! A read may return what a write stored, unless another write certainly followed and certainly ended before the read
+//! began. A write is certain if it completed with success. A write that failed, or whose completion never arrived, may
+//! or may not have happened, until the server that received it is gone. After a power loss, only durable writes
+//! overwrite others: those covered by a later successful Flush, and those with Force Unit Access.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Bytes of a sector.
 pub const SECTOR: usize = 512;
 
-/// A moment: the number of moments before it.
+/// A moment, as the number of earlier moments.
 type Moment = u64;
 const NEVER: Moment = Moment::MAX;
-/// Maximum number of values that a sector may hold of which a copy takes one.
+/// Maximum number of possible values of a sector that a copy may read.
 const MOST_COPIED: usize = 64;
 
-/// A command that the model follows.
+/// A command that the model tracks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct OpId(u32);
 
@@ -31,7 +31,7 @@ pub enum Outcome {
     Success,
     /// With an error status.
     Failure,
-    /// Its completion never came.
+    /// Its completion never arrived.
     Unknown,
 }
 
@@ -42,7 +42,7 @@ struct Op {
     certain: bool,
     durable: bool,
     namespace: usize,
-    /// Bytes that count as written by a host.
+    /// Bytes that count as host writes.
     bytes: u64,
 }
 
@@ -52,18 +52,18 @@ struct Write {
     op: OpId,
 }
 
-/// A namespace, which is another one than the one that had its NSID before.
+/// A namespace, distinct from earlier ones with the same NSID.
 #[derive(Clone, Debug)]
 pub struct Space {
     /// NSID.
     pub nsid: u32,
     /// Bytes of a logical block.
     pub lba_bytes: u64,
-    /// Whether it is certain that it exists.
+    /// Whether it certainly exists.
     pub alive: bool,
-    /// Whether it is certain that it does not.
+    /// Whether it certainly does not exist.
     pub gone: bool,
-    /// Whether its creation was reported, so that what it holds is known.
+    /// Whether its creation was reported, so that its contents are known.
     pub fresh: bool,
     /// Whether hosts may use it.
     pub open: bool,
@@ -77,7 +77,7 @@ impl Space {
     }
 }
 
-/// A namespace that a server has after its start.
+/// A namespace of a server after its start.
 #[derive(Clone, Copy, Debug)]
 pub struct Found {
     /// NSID.
@@ -99,7 +99,7 @@ pub struct Reported {
     pub writes: u64,
 }
 
-/// A copy that may still happen.
+/// A copy that may still be executed.
 #[derive(Clone, Copy, Debug)]
 struct Copying {
     op: OpId,
@@ -115,7 +115,7 @@ pub struct Model {
     now: Moment,
     ops: Vec<Op>,
     outstanding: BTreeSet<OpId>,
-    /// Namespaces with commands whose completion never came, and that the server may still execute.
+    /// Namespaces with commands whose completions never arrived, and that the server may still execute.
     unknown: BTreeSet<usize>,
     copies: Vec<Copying>,
     /// Certain writes that are not durable.
@@ -128,11 +128,11 @@ pub struct Model {
     /// Bytes of writes that were certainly counted, and of those that may have been.
     certain_bytes: u64,
     possible_bytes: u64,
-    /// The bounds of the counter hold: no loss of power, which may lose counts, so far.
+    /// Whether the bounds of the counter hold: no power loss so far, which may lose counts.
     pub counts_bytes: bool,
-    /// Losses of power so far.
+    /// Number of power losses so far.
     pub losses: u64,
-    /// The last of them.
+    /// The moment of the last one.
     lost: Moment,
 }
 
@@ -165,7 +165,7 @@ impl Model {
         id
     }
 
-    /// Adds a namespace of zeroes, of which it is not certain yet that it exists, and returns its number.
+    /// Adds a namespace of zeroes that may not exist yet, and returns its number.
     pub fn create(&mut self, nsid: u32, lba_bytes: u64, sectors: u64) -> usize {
         let number = self.spaces.len();
         let op = self.settled(number);
@@ -186,7 +186,7 @@ impl Model {
         &self.spaces[number]
     }
 
-    /// Returns a namespace by number, to change it.
+    /// Returns a namespace by number, mutably.
     pub fn space_mut(&mut self, number: usize) -> &mut Space {
         &mut self.spaces[number]
     }
@@ -224,7 +224,7 @@ impl Model {
         self.serial << 16
     }
 
-    /// Begins a command that stores values from a sector on.
+    /// Begins a command that stores values, starting at a sector.
     pub fn begin_write(&mut self, number: usize, from: u64, values: &[u64], bytes: u64) -> OpId {
         let op = self.op(number, bytes);
         for (at, value) in values.iter().enumerate() {
@@ -246,9 +246,10 @@ impl Model {
         op
     }
 
-    /// Returns whether the model can follow a copy. One touches no sector of another one, as the model would have to
-    /// follow every order of them. And few values may be copied: while a drive refuses all writes, each copy adds what
-    /// its source may hold to what its target may hold, so that they grow exponentially.
+    /// Returns whether the model can track a copy. It must not touch sectors of another copy, because the model would
+    /// have to track every order of the two. And its source may have only few possible values: while a drive refuses
+    /// all writes, each copy adds the possible values of its source to those of its target, which then grow
+    /// exponentially.
     pub fn can_copy(&self, number: usize, from: u64, to: u64, sectors: u64) -> bool {
         let apart = |a: u64, b: u64, length: u64| a + sectors <= b || b + length <= a;
         let source = &self.spaces[number].sectors[from as usize..(from + sectors) as usize];
@@ -270,7 +271,7 @@ impl Model {
         let earliest = self.earliest();
         let mut writes = std::mem::take(&mut self.spaces[number].sectors[sector as usize]);
         if writes.len() % 16 == 15 {
-            // A loss of power brings back what is overwritten and not durably so.
+            // A power loss brings back values whose overwrite is not durable.
             let overwritten = self.overwritten(&writes, earliest, true);
             writes.retain(|w| self.ops[w.op.0 as usize].end >= overwritten);
         }
@@ -282,7 +283,7 @@ impl Model {
         if known {
             return;
         }
-        // A copy that is under way may take the new value or the old one.
+        // A copy in progress may read the new value or the old one.
         for at in 0..self.copies.len() {
             let copy = self.copies[at];
             let taken = copy.namespace == number && copy.op != write.op;
@@ -298,8 +299,8 @@ impl Model {
         starts.min().unwrap_or(self.now)
     }
 
-    /// Returns the moment before which writes must have ended to be overwritten: when the last of those began that
-    /// are certain, durable if asked for, and ended before a moment.
+    /// Returns the moment before which overwritten writes ended: the start of the last write that is certain, durable
+    /// if required, and ended before a moment.
     fn overwritten(&self, writes: &[Write], before: Moment, durable: bool) -> Moment {
         let ops = writes.iter().map(|w| &self.ops[w.op.0 as usize]);
         let later = ops.filter(|op| op.certain && (op.durable || !durable) && op.end < before);
@@ -328,14 +329,14 @@ impl Model {
         match outcome {
             Outcome::Success => (op.end, op.certain, op.durable) = (now, true, durable),
             Outcome::Failure => op.end = now,
-            // The server may still get to it.
+            // The server may still execute it.
             Outcome::Unknown => {
                 self.unknown.insert(op.namespace);
             }
         }
         let op = *op;
         if op.certain {
-            // A namespace that is deleted may take the counts of its last commands with it.
+            // A deleted namespace may take the counts of its last commands with it.
             if self.spaces[op.namespace].alive {
                 self.certain_bytes += op.bytes;
             }
@@ -345,7 +346,7 @@ impl Model {
         }
     }
 
-    /// Ends a Flush that succeeded: what had completed before it began is durable.
+    /// Ends a successful Flush: everything that completed before it began is durable.
     pub fn flushed(&mut self, id: OpId) {
         let Op { start, namespace, .. } = self.ops[id.0 as usize];
         let ops = &mut self.ops;
@@ -358,10 +359,10 @@ impl Model {
         self.end(id, Outcome::Success, true);
     }
 
-    /// Ends a read that returned these values from a sector on.
+    /// Ends a read that returned these values, starting at a sector.
     ///
     /// # Errors
-    /// A value that could not be there.
+    /// A value is impossible.
     pub fn check_read(&mut self, id: OpId, from: u64, values: &[u64]) -> Result<(), String> {
         let Op { start, namespace, .. } = self.ops[id.0 as usize];
         let space = &self.spaces[namespace];
@@ -375,12 +376,12 @@ impl Model {
                      {value:#x} of another namespace (instance {owner:?})"
                 ));
             }
-            // Data that was on its way when the power went may be older than all that is left.
+            // Data in flight during a power loss may be older than everything that remains.
             if start < self.lost {
                 continue;
             }
             let candidates = self.candidates(namespace, sector, start);
-            // Of a namespace that is being deleted, zeroes are right too.
+            // In a namespace that is being deleted, zeroes are right too.
             if !candidates.contains(value) && (open || *value != 0) {
                 return Err(format!(
                     "a read of namespace {nsid} (instance {namespace}), sector {sector}, returned {value:#x}; \
@@ -398,13 +399,13 @@ impl Model {
         writes.iter().map(|w| (format!("{:#x}", w.value), self.ops[w.op.0 as usize])).collect()
     }
 
-    /// Deletes a namespace: hosts must not use it any more, and it may be gone.
+    /// Starts deleting a namespace: hosts must not use it any more, and it may be gone.
     pub fn deleting(&mut self, number: usize) {
         let space = &mut self.spaces[number];
         (space.open, space.alive, space.fresh) = (false, false, false);
     }
 
-    /// Everything that was sent to the server is over: it was killed, or ended. Completions that it sent may still reach
+    /// Ends everything that was sent to the server, because it was killed or stopped. Its completions may still reach
     /// their hosts.
     pub fn server_gone(&mut self, power_lost: bool) {
         let now = self.tick();
@@ -439,12 +440,12 @@ impl Model {
         self.volatile.clear();
     }
 
-    /// Compares the namespaces of a server that starts with those that there should be. Those of the first server are
-    /// open to hosts. Returns what is wrong.
+    /// Compares the namespaces of a starting server with the expected ones. Those of the first server are open to
+    /// hosts. Returns the differences.
     pub fn restarted(&mut self, found: &[Found]) -> Vec<String> {
         let first = self.spaces.is_empty();
         for space in self.spaces.iter_mut().filter(|space| !space.alive && !space.gone) {
-            // Nobody heard whether it was deleted. Nobody uses it any more.
+            // Its deletion was not reported. Nobody uses it any more.
             space.alive = found.iter().any(|found| found.nsid == space.nsid);
             space.gone = !space.alive;
         }
@@ -461,7 +462,7 @@ impl Model {
         }
         for found in found {
             if !self.alive().iter().any(|number| self.spaces[*number].nsid == found.nsid) {
-                // One that a new drive has, or of which nobody heard whether it was created.
+                // A namespace of a new drive, or one whose creation was not reported.
                 let number = self.create(found.nsid, found.lba_bytes, found.sectors);
                 let space = &mut self.spaces[number];
                 (space.alive, space.open) = (true, first);
@@ -470,16 +471,16 @@ impl Model {
         wrong
     }
 
-    /// Returns the bytes that hosts certainly wrote so far: what counters that are asked for now count at least.
+    /// Returns the bytes that hosts certainly wrote so far, a lower limit of counters read from now on.
     pub fn written(&self) -> u64 {
         self.certain_bytes
     }
 
-    /// Compares the counters of the drive with what hosts have seen of them, and remembers them. `written` is
-    /// [`Self::written`] when they were asked for.
+    /// Compares the counters of the drive with the values that hosts have read before, and remembers them. `written` is
+    /// [`Self::written`] at the time of the request.
     ///
     /// # Errors
-    /// A counter went back, or is not that of the commands.
+    /// A counter decreased, or does not match the commands.
     pub fn check_counters(&mut self, found: Reported, written: u64) -> Result<(), String> {
         let before = self.reported;
         let pairs = [

@@ -1,5 +1,5 @@
-//! The network of the simulated server: that of turmoil, with connections that break PDUs into pieces, and that are
-//! dead when the machine is.
+//! The network of the simulated server: turmoil's, with connections that split PDUs into pieces and that die with the
+//! machine.
 
 use std::io;
 use std::net::SocketAddr;
@@ -29,7 +29,7 @@ impl SimulatedListener {
     /// Listens on [`PORT`].
     ///
     /// # Errors
-    /// Another server listens on it.
+    /// Another server is listening on it.
     pub async fn bind(disk: Disk) -> io::Result<Self> {
         let listener = TcpListener::bind(("0.0.0.0", PORT)).await?;
         Ok(SimulatedListener { listener, disk, accepted: AtomicU64::new(0) })

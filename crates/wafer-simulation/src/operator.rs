@@ -17,15 +17,15 @@ use crate::plan::{Action, Dice};
 use crate::work::{Creation, created, delete, read_counters, reported};
 use crate::world::{Crash, HOSTS, World};
 
-/// Entries of the operator's admin queue: few, so that one that leaks is missed soon.
+/// Entries of the operator's admin queue: few, so that a leak shows soon.
 const ENTRIES: u16 = 12;
-/// Data that one task of the server may move before others have their turn, bytes.
+/// Data that one task of the server may move before others get their turn, bytes.
 const LONGEST_WORK: u64 = 24 << 20;
 
-/// Works for as long as the plan says, then ends all faults, restarts the server once more, and has all data verified.
+/// Works for the planned time, then ends all faults, restarts the server once more, and has all data verified.
 ///
 /// # Errors
-/// None: what is wrong is noted as a violation.
+/// None; problems are recorded as violations.
 pub(crate) async fn run(world: Arc<World>) -> turmoil::Result {
     let mut operator = Operator {
         dice: Dice::new(world.plan.seed, 2),
@@ -45,7 +45,7 @@ struct Operator {
     dice: Dice,
 
     faults_until: Duration,
-    /// A host that is cut off, and until when.
+    /// A host that is cut off, and the end of that.
     cut: Option<(usize, Duration)>,
     link: Option<Link>,
     /// Outstanding asynchronous event requests.
@@ -71,7 +71,7 @@ impl Operator {
                 Action::Faults => self.faults(),
                 Action::Partitions => self.cut(),
                 Action::Files => self.crash(false, true),
-                // That is a host's.
+                // Done by a host.
                 Action::Greedy => Ok(()),
             };
             if let Err(error) = done {
@@ -88,7 +88,7 @@ impl Operator {
         self.heal();
         while self.world.crash_pending() || self.world.subsystem().is_none() {
             if self.world.crash_pending() {
-                // Hosts may be so quiet that the operation it waits for never comes.
+                // Hosts may be so quiet that the awaited operation never comes.
                 self.world.disk.die();
             }
             sleep(Duration::from_millis(5)).await;
@@ -125,7 +125,7 @@ impl Operator {
         self.world.over.store(true, Ordering::Relaxed);
     }
 
-    /// Ends faults whose time is over.
+    /// Ends faults whose time has passed.
     fn heal(&mut self) {
         let now = turmoil::elapsed();
         if self.faults_until <= now {
@@ -164,7 +164,7 @@ impl Operator {
         let Some(found) = reported(&smart.data, &fdp.data) else { return Ok(()) };
         let mut model = self.world.model();
         if model.losses != losses {
-            // The answer was on its way when the power went.
+            // The response was in flight when the power failed.
             return Ok(());
         }
         let result = model.check_counters(found, written);
@@ -239,7 +239,7 @@ impl Operator {
         Ok(())
     }
 
-    /// Opens new namespaces to hosts when no command for their predecessors is left.
+    /// Opens new namespaces to hosts once no commands for their predecessors are left.
     fn open_namespaces(&mut self) {
         let Some(subsystem) = self.world.subsystem() else { return };
         let mut model = self.world.model();
@@ -248,7 +248,7 @@ impl Operator {
             if model.space(number).open || model.is_busy(nsid) {
                 continue;
             }
-            // What a server found when it started, and nobody created, may hold anything.
+            // A namespace that a server found at its start, and whose creation was not reported, has unknown contents.
             if !model.space(number).fresh {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! What a seed runs: each one draws which faults are on, how often they strike, and what hosts like to do.
+//! The plan of a seed: which faults are on, how often they strike, and which commands hosts prefer.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::disk::Rates;
 pub struct Dice(Xoshiro256PlusPlus);
 
 impl Dice {
-    /// Creates the dice of a seed; `part` tells the actors of a run apart.
+    /// Creates the dice of a seed; `part` distinguishes the actors of a run.
     pub fn new(seed: u64, part: u64) -> Self {
         let seed =
             seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ part.wrapping_mul(0xd1b5_4a32_d192_ed03);
@@ -24,7 +24,7 @@ impl Dice {
         self.0.next_u64() % end
     }
 
-    /// Returns true in `percent` of all cases.
+    /// Returns true with a probability of `percent`.
     pub fn chance(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }
@@ -35,7 +35,7 @@ impl Dice {
         (count > 0).then(|| choices[self.below(count) as usize])
     }
 
-    /// Returns the place of one of the weights, in proportion to them.
+    /// Returns a random index, in proportion to the weights.
     pub fn weighted(&mut self, weights: &[u64]) -> usize {
         let mut at = self.below(weights.iter().sum::<u64>().max(1));
         for (index, weight) in weights.iter().enumerate() {
@@ -48,20 +48,20 @@ impl Dice {
     }
 }
 
-/// What the hosts' commands are. Weights of [`Dice::weighted`].
+/// The mix of the hosts' commands, as weights for [`Dice::weighted`].
 #[derive(Clone, Copy, Debug)]
 pub struct Mix {
     /// Write, Read, Write Zeroes, deallocate, Copy, Flush, Reclaim Unit Handle Update, Verify.
     pub commands: [u64; 8],
     /// Percent of writes with Force Unit Access.
     pub fua: u64,
-    /// Maximum number of outstanding commands of a queue.
+    /// Maximum number of outstanding commands per queue.
     pub depth: u64,
-    /// Maximum 4 KiB units of a command.
+    /// Maximum 4 KiB units per command.
     pub units: u64,
 }
 
-/// Something that the operator does, or that a host does to the others.
+/// An action of the operator, or of a host against the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub enum Action {
     /// Read counters.
@@ -76,19 +76,19 @@ pub enum Action {
     Kills,
     /// Cut the power.
     Power,
-    /// End the server in order, and start it again.
+    /// Shut the server down cleanly and restart it.
     Restarts,
     /// Fail operations of the disk for a while.
     Faults,
     /// Cut a host off the network for a while.
     Partitions,
-    /// Kill the server, and start it with files of another moment.
+    /// Kill the server and start it with files from another moment.
     Files,
     /// One host sends many long copies at once.
     Greedy,
 }
 
-/// The actions of the operator, with the weight that each may have at most.
+/// The actions of the operator, with their maximum weights.
 const ACTIONS: [(Action, u64); 10] = [
     (Action::Counters, 8),
     (Action::Namespaces, 6),
@@ -102,20 +102,20 @@ const ACTIONS: [(Action, u64); 10] = [
     (Action::Files, 3),
 ];
 
-/// A run.
+/// The plan of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
-    /// The seed of it.
+    /// Its seed.
     pub seed: u64,
-    /// Simulated time that the hosts work.
+    /// Simulated time during which hosts work.
     pub length: Duration,
-    /// How often disk operations fail while faults are on.
+    /// Failure rates of disk operations while faults are on.
     pub rates: Rates,
     /// Maximum latency of the network.
     pub latency: Duration,
-    /// What hosts do.
+    /// The hosts' commands.
     pub mix: Mix,
-    /// What the operator does, with weights.
+    /// The operator's actions, with weights.
     pub actions: [(Action, u64); ACTIONS.len()],
     /// Whether one host sends many long copies and deallocations at once.
     pub greedy: bool,
@@ -127,7 +127,7 @@ impl Plan {
     /// Draws the plan of a seed.
     pub fn of(seed: u64) -> Self {
         let mut dice = Dice::new(seed, 1);
-        // Half of all faults are off in a run, so that each also shows alone.
+        // In each run half of all faults are off, so that each also appears alone.
         let mut some = |most: u64| if dice.chance(50) { dice.below(most) + 1 } else { 0 };
         let mut actions = ACTIONS.map(|(action, most)| (action, some(most)));
         actions[0].1 = ACTIONS[0].1;
@@ -159,7 +159,7 @@ impl Plan {
         }
     }
 
-    /// Leaves only these actions, each as often as it can be. Counters are always read.
+    /// Enables only these actions, each at its maximum rate. Counters are always read.
     #[must_use]
     pub fn only(mut self, only: &[Action]) -> Self {
         self.greedy = only.contains(&Action::Greedy);

@@ -1,4 +1,4 @@
-//! Runs a seed: the steps of the simulation, and crashes of the server between them.
+//! Runs a seed: the steps of the simulation, with crashes of the server between them.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -9,21 +9,21 @@ use crate::plan::{Dice, Plan};
 use crate::world::{Crash, HOSTS, Replaced, World};
 use crate::{host, operator, server};
 
-/// Simulated time after which a run hangs.
+/// Simulated time after which a run counts as hung.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// What a run came to.
+/// The outcome of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// Everything on the wire and on the disk, and every event, in order.
+    /// Fingerprint of everything on the wire and on the disk, and of every event, in order.
     pub fingerprint: Fingerprint,
-    /// Commands that hosts submitted.
+    /// Number of commands submitted by hosts.
     pub commands: u64,
-    /// Operations of the disk that failed.
+    /// Number of failed disk operations.
     pub faults: u64,
-    /// Crashes of the server.
+    /// Number of crashes of the server.
     pub crashes: u64,
-    /// What is wrong, if anything is.
+    /// The first problem, if any.
     pub violation: Option<String>,
 }
 
@@ -89,17 +89,17 @@ pub fn run_plan(plan: Plan, trace: bool) -> Outcome {
     }
 }
 
-/// Crashes the server and starts it again.
+/// Crashes the server and restarts it.
 struct Chaos {
     dice: Dice,
-    /// When the server starts again, and how it ended.
+    /// When the server restarts, and how it ended.
     down: Option<(Duration, Crash)>,
-    /// State and journal at the crashes before, oldest first.
+    /// State and journal at earlier crashes, oldest first.
     old: Vec<[Option<Vec<u8>>; 2]>,
     crashes: u64,
-    /// The last server had opened the drive when it crashed.
+    /// Whether the last server had opened the drive when it crashed.
     ran: bool,
-    /// The disk has died, and the server has not been crashed yet.
+    /// Whether the disk has died but the server has not been crashed yet.
     dying: bool,
 }
 
@@ -147,12 +147,12 @@ impl Chaos {
         self.down = Some((sim.elapsed() + Duration::from_millis(down), crash));
     }
 
-    /// Replaces a file by one that does not belong there.
+    /// Replaces a file with one that does not belong there.
     fn replace(&mut self, world: &World) {
         let now = world.disk.files();
         let journal = now[1].1.clone();
-        // A crash between a checkpoint and its journal leaves the journal before; older ones nothing leaves. While no
-        // server got as far as to begin a journal, the one before is still the drive's.
+        // A crash between a checkpoint and its journal leaves the previous journal, but never an older one. While no
+        // server has begun a journal, the previous one still belongs to the drive.
         let older = self.old.len().checked_sub(3).map(|at| self.old[at].clone());
         let older = older.filter(|[_, old]| self.ran && generation(old) < generation(&journal));
         let half = journal.as_ref().map(|bytes| bytes[..bytes.len() / 2].to_vec());
@@ -172,13 +172,13 @@ impl Chaos {
     }
 }
 
-/// Where the header of a journal has its generation.
+/// Position of the generation in the header of a journal.
 const GENERATION: std::ops::Range<usize> = 32..40;
 
 /// Returns the generation in the header of a journal.
 fn generation(journal: &Option<Vec<u8>>) -> Option<[u8; 8]> {
     let mut bytes: [u8; 8] = journal.as_ref()?.get(GENERATION)?.try_into().ok()?;
-    // In the order of numbers.
+    // Big-endian, so that the order is numerical.
     bytes.reverse();
     Some(bytes)
 }

@@ -20,7 +20,7 @@ use crate::world::{Running, World};
 /// NQN of the subsystem.
 pub(crate) const NQN: &str = "nqn.2026-11.io.wafer:simulated";
 
-/// Creates a drive of a few MiB, of which hosts overwrite much, so that garbage is collected all the time.
+/// Creates a drive of a few MiB, most of which hosts overwrite, so that garbage is collected constantly.
 fn config() -> DeviceConfig {
     serde_json::from_value(serde_json::json!({
         "capacity": "4MiB", "reclaim_unit": { "size": "1MiB", "count": 14 }, "handles": 4,
@@ -52,7 +52,7 @@ pub(crate) fn open(world: &World) -> Result<Drive, DriveError> {
     Drive::with(options, environment)
 }
 
-/// Serves until the simulation ends: opens the drive, serves it until it is stopped, closes it, and starts again.
+/// Serves until the simulation ends: opens the drive, serves it until it is stopped, closes it, and starts over.
 ///
 /// # Errors
 /// The port is taken.
@@ -105,12 +105,12 @@ pub(crate) async fn run(world: Arc<World>) -> turmoil::Result {
 async fn maintain(drive: Arc<Drive>, disk: Disk) {
     loop {
         sleep(Duration::from_millis(200)).await;
-        // The server reports it; what follows from it the model sees.
+        // The server reports errors, and the model detects their consequences.
         let _ = disk.apart(|| drive.maintain());
     }
 }
 
-/// A drive that cannot be opened: right if its files were replaced, or if the disk failed.
+/// Handles a drive that cannot be opened, which is right if its files were replaced or the disk failed.
 fn refused(world: &World, error: &DriveError, injected: bool) {
     world.event(format_args!("server: refuses to start: {error}"));
     if world.disk.is_dead() {
@@ -127,7 +127,7 @@ fn refused(world: &World, error: &DriveError, injected: bool) {
     }
 }
 
-/// Compares a drive that was opened with the model.
+/// Compares a newly opened drive with the model.
 fn check(world: &World, drive: &Drive) {
     world
         .check(drive.check_invariants().map_err(|e| format!("the device contradicts itself: {e}")));
@@ -153,7 +153,7 @@ fn check(world: &World, drive: &Drive) {
     world.check(result);
 }
 
-/// Returns the counters of a drive that the model follows.
+/// Returns the counters that the model tracks.
 pub(crate) fn counters(drive: &Drive) -> Reported {
     let counters = drive.counters();
     Reported {

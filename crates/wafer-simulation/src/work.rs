@@ -1,6 +1,6 @@
-//! What hosts and the operator ask of a drive: random commands, and what their completions mean for the model.
+//! The requests of hosts and operator: random commands, and the meaning of their completions for the model.
 //!
-//! Shared by the simulation, where all of it runs on a simulated network, and the soak, where it runs on a real one.
+//! Shared by the simulation, which runs on a simulated network, and the soak, which runs on a real one.
 
 use std::collections::BTreeMap;
 
@@ -14,24 +14,24 @@ use wafer_nvme::{
 use crate::model::{Model, OpId, Outcome, Reported, SECTOR};
 use crate::plan::{Dice, Mix};
 
-/// Bytes of the unit in which hosts address: the mapping unit of the device.
+/// Bytes of the unit that hosts address: the mapping unit of the device.
 pub const UNIT: u64 = 4096;
-/// Sectors of it.
+/// Sectors per unit.
 pub const SECTORS: u64 = UNIT / SECTOR as u64;
 
-/// A command with its data, the bytes that it returns, and what is to be done when it completes.
+/// A command with its data, the number of bytes that it returns, and the action on its completion.
 pub struct Command {
     /// The submission queue entry.
     pub sqe: Sqe,
-    /// The data that goes with it.
+    /// Its data.
     pub send: Vec<u8>,
     /// Maximum number of bytes that it returns.
     pub receive: usize,
-    /// What is to be done then.
+    /// The action on its completion.
     pub pending: Pending,
 }
 
-/// What is to be done when a command completes.
+/// The action when a command completes.
 #[derive(Debug)]
 pub struct Pending {
     op: OpId,
@@ -66,10 +66,10 @@ impl Outstanding {
         self.0.insert(cid, pending);
     }
 
-    /// Tells the model of a completion.
+    /// Reports a completion to the model.
     ///
     /// # Errors
-    /// A read returned what could not be there.
+    /// A read returned an impossible value.
     pub fn completed(&mut self, model: &mut Model, done: &Completion) -> Result<(), String> {
         let Some(Pending { op, kind }) = self.0.remove(&done.cid) else { return Ok(()) };
         if !done.status.is_success() {
@@ -87,7 +87,7 @@ impl Outstanding {
         Ok(())
     }
 
-    /// Tells the model that nobody will hear of the outstanding commands.
+    /// Reports to the model that the completions of the outstanding commands will not arrive.
     pub fn give_up(&mut self, model: &mut Model) {
         for (_, pending) in std::mem::take(&mut self.0) {
             model.end(pending.op, Outcome::Unknown, false);
@@ -95,7 +95,7 @@ impl Outstanding {
     }
 }
 
-/// Draws a random command for the first `units` units of a namespace, and tells the model that it begins.
+/// Draws a random command for the first `units` units of a namespace, and reports its start to the model.
 pub fn draw(model: &mut Model, dice: &mut Dice, mix: &Mix, number: usize, units: u64) -> Command {
     let (nsid, lba_bytes) = (model.space(number).nsid, model.space(number).lba_bytes);
     let count = (1 + dice.below(mix.units)).min(units);
@@ -185,13 +185,13 @@ pub fn copy_onto_itself(model: &mut Model, number: usize, from: u64, bytes: u64)
     }
 }
 
-/// A read of a part of a namespace, to compare all of it with the model.
+/// A read of part of a namespace, for comparing all of it with the model.
 pub struct Check {
     number: usize,
     from: u64,
     /// The submission queue entry.
     pub sqe: Sqe,
-    /// Bytes that it returns.
+    /// Number of bytes that it returns.
     pub bytes: usize,
 }
 
@@ -218,15 +218,15 @@ impl Check {
         model.space(self.number).open
     }
 
-    /// Tells the model that the read begins.
+    /// Reports the start of the read to the model.
     pub fn begin(&self, model: &mut Model) -> OpId {
         model.begin(self.number)
     }
 
-    /// Compares what the read returned.
+    /// Compares the data of the read.
     ///
     /// # Errors
-    /// The read failed, or returned what could not be there.
+    /// The read failed, or returned an impossible value.
     pub fn end(&self, model: &mut Model, op: OpId, done: &Completion) -> Result<(), String> {
         if !done.status.is_success() {
             model.end(op, Outcome::Failure, false);
@@ -242,7 +242,7 @@ pub fn read_counters() -> [(Sqe, usize); 2] {
     [(Admin::log(Lid::SMART, 0, 0, 512), 512), (Admin::log(Lid::FDP_STATISTICS, 0, 1, 64), 64)]
 }
 
-/// Returns the counters in those logs, or nothing if a log is cut short.
+/// Returns the counters in those logs, or `None` if a log is truncated.
 pub fn reported(smart: &[u8], fdp: &[u8]) -> Option<Reported> {
     let smart = SmartLog::read_from_bytes(smart).ok()?;
     let fdp = FdpStatistics::read_from_bytes(fdp).ok()?;
@@ -257,7 +257,7 @@ pub fn reported(smart: &[u8], fdp: &[u8]) -> Option<Reported> {
 pub struct Creation {
     /// The submission queue entry.
     pub sqe: Sqe,
-    /// The data that goes with it.
+    /// The data of the command.
     pub data: NamespaceCreate,
     lba_bytes: u64,
     sectors: u64,
@@ -279,13 +279,13 @@ impl Creation {
         Creation { sqe, data, lba_bytes: 1 << lba_shift, sectors: pages * SECTORS }
     }
 
-    /// Tells the model that the namespace was created.
+    /// Reports to the model that the namespace was created.
     pub fn done(&self, model: &mut Model, nsid: u32) {
         created(model, nsid, self.lba_bytes, self.sectors);
     }
 }
 
-/// Tells the model of a namespace that was created.
+/// Reports a created namespace to the model.
 pub fn created(model: &mut Model, nsid: u32, lba_bytes: u64, sectors: u64) {
     let number = model.create(nsid, lba_bytes, sectors);
     let space = model.space_mut(number);
@@ -307,7 +307,7 @@ fn with_fua(mut sqe: Sqe, fua: bool) -> Sqe {
     sqe
 }
 
-/// Returns sectors that hold values.
+/// Returns sectors filled with values.
 fn encode(values: &[u64]) -> Vec<u8> {
     let mut data = vec![0; values.len() * SECTOR];
     for (sector, value) in data.chunks_exact_mut(SECTOR).zip(values) {
@@ -318,10 +318,10 @@ fn encode(values: &[u64]) -> Vec<u8> {
     data
 }
 
-/// Returns the values that sectors hold.
+/// Returns the values in sectors.
 ///
 /// # Errors
-/// A sector with parts of several values.
+/// A sector contains several values.
 fn decode(data: &[u8]) -> Result<Vec<u64>, String> {
     data.chunks(SECTOR)
         .map(|sector| {

@@ -1,4 +1,4 @@
-//! What the actors of a run share: the reference model, the disk, and what the simulation is asked to do.
+//! The state shared by the actors of a run: the reference model, the disk, and requests to the simulation.
 
 use std::fmt::Display;
 use std::path::PathBuf;
@@ -13,29 +13,29 @@ use crate::disk::Disk;
 use crate::model::Model;
 use crate::plan::Plan;
 
-/// Number of hosts beside the operator.
+/// Number of hosts, not counting the operator.
 pub(crate) const HOSTS: usize = 3;
 
-/// How the server ends.
+/// How to end the server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Crash {
     /// With a power loss.
     pub(crate) power: bool,
-    /// With files of another moment in place of its own.
+    /// With files from another moment in place of its own.
     pub(crate) files: bool,
-    /// After this many operations of the disk; 0 is at once.
+    /// After this many disk operations; 0 means immediately.
     pub(crate) after: u64,
 }
 
-/// Files that were replaced, and what they were.
+/// Replaced files with their original contents.
 pub(crate) struct Replaced {
-    /// What was replaced by what.
+    /// Description of the replacement.
     pub(crate) what: &'static str,
-    /// The files that belong there.
+    /// The original files.
     pub(crate) files: Vec<(PathBuf, Option<Vec<u8>>)>,
 }
 
-/// The server that runs now.
+/// The running server.
 pub(crate) struct Running {
     /// Its subsystem.
     pub(crate) subsystem: Arc<Subsystem>,
@@ -43,23 +43,23 @@ pub(crate) struct Running {
     pub(crate) stop: watch::Sender<bool>,
 }
 
-/// What the actors share.
+/// The state shared by the actors.
 pub(crate) struct World {
     /// The plan.
     pub(crate) plan: Plan,
     /// The disk of the server.
     pub(crate) disk: Disk,
-    /// The hosts stop, and verify.
+    /// Whether hosts should stop.
     pub(crate) finishing: AtomicBool,
-    /// Hosts that have stopped.
+    /// Number of hosts that have stopped.
     pub(crate) stopped: AtomicU64,
-    /// The run is over.
+    /// Whether the run is over.
     pub(crate) over: AtomicBool,
-    /// Controller identifiers of the hosts; 0 is none.
+    /// Controller identifiers of the hosts; 0 means none.
     pub(crate) cntlids: [AtomicU16; HOSTS],
-    /// Simulated milliseconds until which hosts may be kept waiting: the server is gone, or the network.
+    /// Simulated milliseconds until which hosts may have to wait, because the server or the network is down.
     pub(crate) disturbed: AtomicU64,
-    /// Commands that were submitted.
+    /// Number of submitted commands.
     pub(crate) commands: AtomicU64,
     model: Mutex<Model>,
     violation: Mutex<Option<String>>,
@@ -95,12 +95,12 @@ impl World {
         lock(&self.model)
     }
 
-    /// Notes an event of the trace, and in the fingerprint.
+    /// Records an event in the trace and in the fingerprint.
     pub(crate) fn event(&self, event: impl Display) {
         self.event_at(turmoil::sim_elapsed().unwrap_or_default(), event);
     }
 
-    /// Notes an event between the steps of the simulation.
+    /// Records an event between steps of the simulation.
     pub(crate) fn event_at(&self, at: Duration, event: impl Display) {
         let event = event.to_string();
         self.disk.witness(at.as_micros() as u64, event.as_bytes());
@@ -116,26 +116,26 @@ impl World {
         }
     }
 
-    /// Notes that something is wrong. Only the first is kept.
+    /// Records a violation. Only the first is kept.
     pub(crate) fn violation(&self, what: impl Display) {
         let what = what.to_string();
         self.event(format_args!("violation: {what}"));
         lock(&self.violation).get_or_insert(what);
     }
 
-    /// Notes what is wrong if something is.
+    /// Records an error as a violation.
     pub(crate) fn check(&self, result: Result<(), String>) {
         if let Err(what) = result {
             self.violation(what);
         }
     }
 
-    /// Returns what is wrong.
+    /// Returns the violation, if any.
     pub(crate) fn violated(&self) -> Option<String> {
         lock(&self.violation).clone()
     }
 
-    /// Asks for a crash of the server, unless one is due.
+    /// Requests a crash of the server, unless one is pending.
     pub(crate) fn crash(&self, crash: Crash) {
         lock(&self.crash).get_or_insert(crash);
         if crash.after > 0 {
@@ -146,55 +146,55 @@ impl World {
     /// Takes the crash that is due.
     pub(crate) fn take_crash(&self) -> Option<Crash> {
         let mut crash = lock(&self.crash);
-        // Not before the disk has died, if it is to die in an operation.
+        // Wait until the disk has died, if it is to die in an operation.
         let due = crash.is_some_and(|crash| crash.after == 0) || self.disk.is_dead();
         if due { crash.take() } else { None }
     }
 
-    /// Returns whether a crash is to come.
+    /// Returns whether a crash is pending.
     pub(crate) fn crash_pending(&self) -> bool {
         lock(&self.crash).is_some()
     }
 
-    /// Sets the server that runs now.
+    /// Sets the running server.
     pub(crate) fn set_running(&self, running: Option<Running>) {
         *lock(&self.running) = running;
     }
 
-    /// Returns the subsystem of the server that runs now.
+    /// Returns the subsystem of the running server.
     pub(crate) fn subsystem(&self) -> Option<Arc<Subsystem>> {
         lock(&self.running).as_ref().map(|running| Arc::clone(&running.subsystem))
     }
 
-    /// Ends the server that runs now in order.
+    /// Shuts the running server down cleanly.
     pub(crate) fn stop_server(&self) {
         if let Some(running) = &*lock(&self.running) {
             running.stop.send_replace(true);
         }
     }
 
-    /// Sets the files that were replaced.
+    /// Records replaced files.
     pub(crate) fn set_replaced(&self, replaced: Replaced) {
         *lock(&self.replaced) = Some(replaced);
     }
 
-    /// Takes the files that were replaced.
+    /// Takes the replaced files.
     pub(crate) fn take_replaced(&self) -> Option<Replaced> {
         lock(&self.replaced).take()
     }
 
-    /// Notes that hosts may be kept waiting for this many milliseconds from now.
+    /// Records that hosts may have to wait for this many milliseconds from now.
     pub(crate) fn disturb(&self, milliseconds: u64) {
         self.disturb_at(turmoil::sim_elapsed().unwrap_or_default(), milliseconds);
     }
 
-    /// Notes the same between the steps of the simulation.
+    /// Records the same between steps of the simulation.
     pub(crate) fn disturb_at(&self, at: Duration, milliseconds: u64) {
         let until = at.as_millis() as u64 + milliseconds;
         self.disturbed.fetch_max(until, Ordering::Relaxed);
     }
 
-    /// Returns whether hosts that waited for this many milliseconds had no reason to.
+    /// Returns whether hosts that waited for this many milliseconds had no reason to wait.
     pub(crate) fn is_calm(&self, milliseconds: u64) -> bool {
         self.disturbed.load(Ordering::Relaxed) + milliseconds < now()
     }

@@ -1,4 +1,4 @@
-//! A fixed set of seeds, and the faults that the simulation found.
+//! A fixed set of seeds, and the faults found by the simulation.
 
 use wafer_simulation::known::{KNOWN, open};
 use wafer_simulation::plan::Plan;
@@ -23,12 +23,12 @@ fn seeds_violate_nothing_but_open_faults() {
 
 #[test]
 fn hosts_work() {
-    // Without them nothing would be wrong either.
+    // Without commands there would be no violations either.
     let commands: u64 = (0..8).map(|seed| run_plan(Plan::of(seed).only(&[]), false).commands).sum();
     assert!(commands > 2_000, "{commands}");
 }
 
-/// An open fault is found within these seeds; one that is fixed is not.
+/// An open fault is found within these seeds, a fixed one is not.
 #[test]
 fn known_faults_are_found_until_they_are_fixed() {
     for known in KNOWN {

@@ -1,7 +1,8 @@
-//! The page in which the device runs: the module of `crates/wafer-explore`, a worker for it, and the controls.
+//! The page that runs the device in the browser: the module of `crates/wafer-explore`, a worker for it, and the
+//! controls.
 //!
-//! The module is built by `scripts/build-wasm` and kept in `module/` of this crate, so that a build needs no target for
-//! WebAssembly. `provenance.json` beside it names what it was built from; tests compare its results with the binary's.
+//! `scripts/build-wasm` builds the module, which is kept in `module/` of this crate so that building the crate needs no
+//! WebAssembly target. `provenance.json` next to it records its origin; tests compare its results with the binary's.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -10,37 +11,37 @@ use serde_json::Value;
 
 use crate::report::{Document, ReportError, script};
 
-/// The module, compressed by gzip.
+/// The module, gzip-compressed.
 const MODULE: &[u8] = include_bytes!("../module/wafer.wasm.gz");
 
-/// What the module was built from, JSON: version, compiler, SHA-256 and size.
+/// The origin of the module as JSON: version, compiler, SHA-256 and size.
 pub const PROVENANCE: &str = include_str!("../module/provenance.json");
 
-/// What a page of the device begins with.
+/// The initial content of a page that runs the device.
 #[derive(Debug, Serialize)]
 pub struct Explore {
     /// Title of the page.
     pub title: String,
-    /// A sentence or two below it.
+    /// A sentence or two below the title.
     pub text: String,
-    /// Settings, as `wafer-explore` writes them.
+    /// Settings in the format of `wafer-explore`.
     pub settings: Value,
     /// Examples to choose from.
     pub presets: Vec<Preset>,
 }
 
-/// An example to choose.
+/// An example.
 #[derive(Debug, Serialize)]
 pub struct Preset {
     /// Its name.
     pub title: String,
-    /// What there is to see.
+    /// What it shows.
     pub text: String,
     /// Its settings.
     pub settings: Value,
 }
 
-/// Returns a page with the device inside.
+/// Returns a page that contains the device.
 ///
 /// # Errors
 /// [`ReportError`].
@@ -53,7 +54,7 @@ pub fn page(explore: &Explore) -> Result<String, ReportError> {
         still: "<p>This page runs a drive in the browser, which needs JavaScript.</p>\n".to_owned(),
         data: serde_json::to_value(explore).map_err(std::io::Error::from)?,
         blocks: vec![("module", STANDARD.encode(MODULE)), ("worker", worker)],
-        // The worker is made from the page, and has its policy.
+        // The worker is created by the page and inherits its policy.
         scripts: " 'wasm-unsafe-eval' blob:",
         policy: "; worker-src blob:",
     }
@@ -88,7 +89,7 @@ mod tests {
         let digest: String = Sha256::digest(&module).iter().map(|b| format!("{b:02x}")).collect();
         assert_eq!(provenance["sha256"], digest.as_str());
         assert_eq!(provenance["bytes"], module.len());
-        // After a new version: scripts/build-wasm.
+        // After a version change, run scripts/build-wasm.
         assert_eq!(provenance["version"], env!("CARGO_PKG_VERSION"));
     }
 
@@ -110,7 +111,7 @@ mod tests {
     fn hostile_titles_stay_data() {
         let page = page(&explore("</script><script>alert(1)</script><img src=x>")).unwrap();
         assert!(!page.contains("<script>alert") && !page.contains("<img"));
-        // Data, module, worker, uPlot, and the page's own.
+        // Data, module, worker, uPlot, and the page's own script.
         assert_eq!(page.matches("</script>").count(), 5);
     }
 }

@@ -1,4 +1,4 @@
-//! The server over a source that counts how often it is asked.
+//! The server with a source that counts its calls.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -72,7 +72,7 @@ fn start() -> (Arc<Source>, Server) {
     (source, server)
 }
 
-/// Opens a request and answers its status line and what follows.
+/// Sends a request and returns its status line and the rest of the response.
 fn request(server: &Server, path: &str) -> (String, BufReader<TcpStream>) {
     let mut stream = TcpStream::connect(server.address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
@@ -83,7 +83,7 @@ fn request(server: &Server, path: &str) -> (String, BufReader<TcpStream>) {
     (status.trim().to_owned(), reader)
 }
 
-/// Sends a request of an operator with these headers, and answers the status line and the body.
+/// Sends a request of an operator with these headers, and returns the status line and the body.
 fn control(server: &Server, method: &str, headers: &str, body: &str) -> (String, String) {
     let mut stream = TcpStream::connect(server.address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
@@ -141,7 +141,7 @@ fn requests_of_operators_need_their_token_and_no_other_site() {
     assert!(status.starts_with("HTTP/1.1 405 "), "{status}");
 }
 
-/// The next event of a stream: its name and data.
+/// Returns the name and data of the next event of a stream.
 fn event(reader: &mut impl std::io::BufRead) -> (String, Value) {
     let mut name = String::new();
     loop {
@@ -191,11 +191,11 @@ fn the_source_is_asked_as_often_however_many_look() {
     for _ in 0..5 {
         event(&mut viewers[0]);
     }
-    // 63 others read nothing meanwhile.
+    // The 63 others read nothing during this.
     let (samples, walks) = (asked() - before, units() - units_before);
     assert!(walks <= samples + 1, "{walks} walks in {samples} samples");
     drop(viewers);
-    // A seat is free once the server notices that its viewer is gone.
+    // A slot is free once the server notices that its viewer is gone.
     let free = || request(&server, "/api/v1/events").0 == "HTTP/1.1 200 OK";
     assert!((0..200).any(|_| free() || {
         std::thread::sleep(Duration::from_millis(50));
@@ -240,7 +240,7 @@ fn off_loopback_a_token_is_made() {
     assert_eq!(at(&format!("/metrics?token={token}")), "HTTP/1.1 200 OK");
 }
 
-/// Reads to the end and returns what came; fails if the server keeps the connection.
+/// Reads to the end and returns the bytes; fails if the server keeps the connection open.
 fn rest(mut stream: &TcpStream) -> Vec<u8> {
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     let mut bytes = Vec::new();
@@ -256,7 +256,7 @@ fn silent_peers_are_cut_off() {
     let silent = TcpStream::connect(server.address).unwrap();
     let mut slow = TcpStream::connect(server.address).unwrap();
     slow.write_all(b"GET / HTTP/1.1\r\nHost: ").unwrap();
-    // A byte at a time does not count as a sign of life.
+    // Sending a byte at a time does not extend the time limit.
     let mut dripping = slow.try_clone().unwrap();
     let dripped = std::thread::spawn(move || {
         (0..100)
@@ -280,7 +280,7 @@ fn connections_beyond_the_limit_are_closed() {
     let held: Vec<_> = (0..80).map(|_| request(&server, "/api/v1/record").1).collect();
     assert_eq!(rest(&TcpStream::connect(server.address).unwrap()), b"");
     drop(held);
-    // Their places are free again, soon.
+    // Their slots are free again soon.
     assert!((0..100).any(|_| {
         std::thread::sleep(Duration::from_millis(50));
         let mut stream = TcpStream::connect(server.address).unwrap();

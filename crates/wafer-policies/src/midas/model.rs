@@ -1,34 +1,35 @@
-//! What a chain of groups relocates, by how long pages stay valid: the paper's Markov chain (MCAM), and the search for the
-//! chain that relocates least.
+//! Predicts what a chain of groups relocates from how long pages stay valid: the paper's Markov chain (MCAM), and the
+//! search for the chain that relocates least.
 //!
-//! Time is counted in host pages written to the device. Pages that are written at the rate w and stay for a time t take w t pages of
-//! space, and w S(t) of them move on, with S the share that is valid after t. The next group takes that rate for its own. The last
-//! groups of all chains are one pool, which is collected greedily: its utilisation u gives the valid share v of its victims as for
-//! uniform traffic, u = (v - 1) / ln v (closed form T3), and it relocates v / (1 - v) for each page that enters.
+//! Time is counted in host pages written to the device. Pages that are written at the rate w and stay for a time t take
+//! w t pages of space, and w S(t) of them move on, where S is the share still valid after t. That is the rate at which
+//! the next group is written. The last groups of all chains form one pool, which is collected greedily: its utilisation
+//! u gives the valid share v of its victims as for uniform traffic, u = (v - 1) / ln v (closed form T3), and it
+//! relocates v / (1 - v) pages for each page that enters.
 
 use wafer_survival::{BINS, Bins, Curve};
 
-/// Groups that hosts write: short-lived data, and all other.
+/// Groups that hosts write to: short-lived data, and all other data.
 pub(super) const HEADS: usize = 2;
-/// Groups of a chain: those, and four for data that was relocated.
+/// Groups of a chain: those, and four for relocated data.
 pub(super) const GROUPS: usize = HEADS + 4;
-/// A pool fuller than this hardly yields space.
+/// Maximum utilisation of a pool; a fuller one hardly yields space.
 const FULLEST: f64 = 0.985;
-/// Bins of age from one tried time to the next.
+/// Bins of age between times to try.
 const STEP: usize = 4;
-/// Times that each chain is gone through.
+/// Number of passes over each chain.
 const ROUNDS: usize = 3;
-/// Share by which a change of a plan has to lower the relocation.
+/// Minimum share by which a change of a plan must reduce relocation.
 const LEAST_GAIN: f64 = 0.002;
 
-/// How the pages of a handle live.
+/// The lifetimes of a handle's pages.
 pub(super) struct Life<'a> {
     pub(super) bins: &'a Bins,
     pub(super) all: &'a Curve,
     pub(super) heads: &'a [Curve; HEADS],
     /// Pages written for each host page of the device.
     pub(super) writes: [f64; HEADS],
-    /// Groups that may have a time, and the times that they have now.
+    /// Groups that may have a time, and their current times.
     pub(super) may: [bool; GROUPS],
     pub(super) times: [Option<f64>; GROUPS],
 }
@@ -36,14 +37,14 @@ pub(super) struct Life<'a> {
 /// A group with a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Part {
-    /// Host pages written to the device in the meantime, and pages of space that it takes.
+    /// Host pages written to the device during that time, and pages of space that the group takes.
     pub(super) time: f64,
     pub(super) pages: f64,
     /// Share of its pages that is valid when they leave.
     pub(super) leaving: f64,
 }
 
-/// How long pages stay in each group; none: in a last group, which is collected greedily.
+/// How long pages stay in each group; `None` for a last group, which is collected greedily.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Plan {
     times: [Option<f64>; GROUPS],
@@ -51,8 +52,8 @@ pub(super) struct Plan {
     sums: Sums,
 }
 
-/// Of a chain, or of all: space and valid pages of the groups with a time, pages that they relocate and pages that enter the pool
-/// for each host page.
+/// For one chain or all: space and valid pages of the groups with a time, and pages relocated by them and pages
+/// entering the pool per host page.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Sums {
     pages: f64,
@@ -81,7 +82,7 @@ impl Sums {
         }
     }
 
-    /// Returns the pages relocated for each host page, where so much space and so many valid pages are.
+    /// Returns the pages relocated per host page, given `pages` of space and `valid` valid pages.
     fn cost(&self, pages: f64, valid: f64) -> f64 {
         let (space, held) = (pages - self.pages, (valid - self.valid).max(0.0));
         if space <= 0.0 || held > FULLEST * space {
@@ -112,7 +113,7 @@ impl Life<'_> {
         ((-between(&curve.summed)).exp(), between(&curve.lived))
     }
 
-    /// Returns the present times of groups that may have one and that others feed.
+    /// Returns the current times of groups that may have one and that others feed.
     fn allowed(&self) -> [Option<f64>; GROUPS] {
         let mut times = [None; GROUPS];
         for group in 0..GROUPS {
@@ -123,7 +124,7 @@ impl Life<'_> {
         times
     }
 
-    /// Returns whether a group gets pages, where groups have these times: one of relocated data needs the one before it.
+    /// Returns whether a group gets pages, given these times: a group of relocated data needs the one before it.
     fn feeds(&self, times: &[Option<f64>; GROUPS], group: usize) -> bool {
         match group {
             0..HEADS => self.writes[group] > 0.0,
@@ -132,7 +133,7 @@ impl Life<'_> {
         }
     }
 
-    /// Fills in what follows from the times of a plan.
+    /// Returns the plan that follows from the times.
     fn fill(&self, times: [Option<f64>; GROUPS]) -> Plan {
         let mut plan = Plan { times, ..Plan::default() };
         let (mut rate, mut ages) = (0.0, 0.0);
@@ -171,8 +172,8 @@ impl Plan {
     }
 }
 
-/// Returns the plan of each chain that relocates least, found from the present one by changing the time of one group after the other;
-/// closed reclaim units have this many pages, of which so many are valid.
+/// Returns the plan of each chain that relocates least, found by changing the current times one group after the other.
+/// Closed reclaim units have `pages` pages, `valid` of them valid.
 pub(super) fn search(lives: &[Option<Life<'_>>], pages: f64, valid: f64) -> Vec<Plan> {
     let mut plans: Vec<Plan> = (lives.iter())
         .map(|life| life.as_ref().map_or_else(Plan::default, |life| life.fill(life.allowed())))
@@ -220,7 +221,7 @@ mod tests {
         }
     }
 
-    /// A curve of pages of which shares live so long on average, by the exponential law.
+    /// Returns the curve of pages with exponential lifetimes, given as shares and mean lifetimes.
     fn curve(bins: &Bins, parts: &[(f64, f64)]) -> Curve {
         let alive =
             |t: f64| parts.iter().map(|(share, life)| share * (-t / life).exp()).sum::<f64>();
@@ -228,7 +229,7 @@ mod tests {
         for edge in bins.edges.windows(2) {
             let (now, then) = (alive(edge[0]), alive(edge[1]));
             let mean = f64::midpoint(now, then);
-            // As many as leave something to count at every age.
+            // Enough to leave something to count at every age.
             let count = 1e9 / mean.max(1e-12);
             curve.count(bins, edge[0], edge[1], (now - then) * count, mean * count);
         }
@@ -236,7 +237,7 @@ mod tests {
         curve
     }
 
-    /// Returns the plan for one class of such pages, what it costs and what greedy costs.
+    /// Returns the plan for one class of such pages, its cost, and the cost of greedy.
     fn planned(parts: &[(f64, f64)]) -> (Plan, f64, f64) {
         let bins = Bins::new(100);
         let all = curve(&bins, parts);
@@ -258,7 +259,7 @@ mod tests {
 
     #[test]
     fn short_lives_are_waited_for_and_what_is_left_moves_on() {
-        // Nine tenths of the writes to a hundredth of the pages.
+        // Nine tenths of the writes go to a hundredth of the pages.
         let (plan, cost, greedy) = planned(&[(0.9, 0.0098 * PAGES), (0.1, 8.7 * PAGES)]);
         let part = plan.parts[1].unwrap();
         let alive = |t: f64| 0.9 * (-t / (0.0098 * PAGES)).exp() + 0.1 * (-t / (8.7 * PAGES)).exp();

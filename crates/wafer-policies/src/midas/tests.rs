@@ -1,4 +1,4 @@
-//! The policy on a small log-structured store: its groups hold what its model says.
+//! The policy on a small log-structured store: its groups match its model.
 
 use wafer_interface::RuhId;
 
@@ -14,7 +14,7 @@ struct Store {
     rus: ReclaimUnits,
     rng: DeviceRng,
     policy: Midas,
-    /// The reclaim unit of each page, and when it was written; the pages that were put into each unit.
+    /// The reclaim unit of each page and when it was written; the pages put into each unit.
     map: Vec<u32>,
     born: Vec<u64>,
     pages: Vec<Vec<usize>>,
@@ -60,7 +60,7 @@ impl Store {
         }
     }
 
-    /// Writes a page: one that lived less than a thirtieth of all writes of the store is short-lived.
+    /// Writes a page, which is short-lived if its last version lived less than a thirtieth of all writes of the store.
     fn write(&mut self, page: usize) {
         while self.rus.free[0].len() <= RESERVE {
             self.collect();
@@ -102,7 +102,7 @@ impl Store {
     }
 }
 
-/// Returns a page: each of three ranges, one in the other, gets a third of the writes.
+/// Returns a page: each of three nested ranges gets a third of the writes.
 fn skewed(random: &mut u64) -> usize {
     let mut below = |bound: usize| {
         *random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
@@ -149,7 +149,7 @@ fn a_group_that_the_model_does_not_fit_is_joined_to_the_last() {
         groups.iter().filter(|group| group.joined_until > store.now).count()
     };
     assert_eq!(joined(&store), 0);
-    // All at once every page is as cold as any other: what groups hold lives longer than the model says.
+    // Suddenly every page is as cold as any other: the contents of groups live longer than the model predicts.
     let mut most = 0;
     for at in 0..LOGICAL {
         store.write(at * 7919 % LOGICAL);

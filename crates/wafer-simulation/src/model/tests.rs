@@ -1,4 +1,4 @@
-//! Histories that the model must accept or refuse.
+//! Histories that the model must accept or reject.
 
 use super::*;
 
@@ -101,7 +101,7 @@ fn a_read_on_its_way_when_the_server_ends_may_return_what_it_found() {
     let (second, _) = write(&mut model);
     model.end(second, Outcome::Success, true);
     model.server_gone(false);
-    // So many that the model forgets what nobody can read any more.
+    // Enough writes to make the model forget values that can no longer be read.
     for _ in 0..40 {
         let (next, _) = write(&mut model);
         model.end(next, Outcome::Success, true);

@@ -1,8 +1,8 @@
-//! What the operator does to the server.
+//! The operator's actions against the server.
 
 use std::collections::BTreeMap;
 
-/// What the operator does to the server, with how often.
+/// The operator's actions against the server, with their weights.
 pub(crate) const EVENTS: [(Event, u64); 8] = [
     (Event::Kill, 5),
     (Event::KillAtStart, 2),
@@ -41,5 +41,5 @@ impl Event {
     }
 }
 
-/// Counts of events by their kind.
+/// Number of events of each kind.
 pub(crate) type Events = BTreeMap<Event, u64>;

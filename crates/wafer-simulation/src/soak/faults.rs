@@ -1,4 +1,4 @@
-//! Faults of the server's files: errors by a preloaded library, a full disk, few descriptors.
+//! Faults of the server's files: errors from a preloaded library, a full disk, few descriptors.
 
 use std::fs::{self, File};
 use std::io;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FallocateFlags, fallocate, statvfs};
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 
-/// How often operations fail, in 1/65536, and how. The layout is that of `faults.c`.
+/// Failure rates of operations in 1/65536, and their error. The layout matches `faults.c`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Rates {
     pub(crate) write: u32,
@@ -19,14 +19,14 @@ pub(crate) struct Rates {
     pub(crate) error: u32,
 }
 
-/// The folder of the drive, on a file system of its own.
+/// The folder of the drive, on its own file system.
 pub(crate) struct Disk {
     folder: PathBuf,
     control: File,
 }
 
 impl Disk {
-    /// Takes an empty folder.
+    /// Takes over an empty folder.
     pub(crate) fn new(folder: &Path) -> io::Result<Self> {
         let control = folder.join("faults");
         let control = File::options().read(true).write(true).create_new(true).open(control)?;
@@ -44,21 +44,21 @@ impl Disk {
         self.folder.join("drive.img")
     }
 
-    /// Sets how often operations fail.
+    /// Sets the failure rates of operations.
     pub(crate) fn set(&self, rates: Rates) -> io::Result<()> {
         let words = [rates.write, rates.sync, rates.name, rates.error];
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         self.control.write_all_at(&bytes, 0)
     }
 
-    /// Returns the number of operations that failed so far.
+    /// Returns the number of failed operations so far.
     pub(crate) fn struck(&self) -> io::Result<u32> {
         let mut bytes = [0; 4];
         self.control.read_exact_at(&mut bytes, 16)?;
         Ok(u32::from_le_bytes(bytes))
     }
 
-    /// Leaves no space to the server.
+    /// Leaves no space for the server.
     pub(crate) fn fill(&self) -> io::Result<()> {
         let filler = File::create(self.folder.join("filler"))?;
         loop {
@@ -77,7 +77,7 @@ impl Disk {
         }
     }
 
-    /// Gives the space back.
+    /// Returns the space.
     pub(crate) fn empty(&self) -> io::Result<()> {
         match fs::remove_file(self.folder.join("filler")) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -86,7 +86,7 @@ impl Disk {
     }
 }
 
-/// Lets a process open this many more files, or as many as before.
+/// Limits a process to this many more open files, or restores the limit.
 pub(crate) fn limit_descriptors(pid: u32, more: Option<u64>) -> io::Result<()> {
     let Some(process) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return Ok(()) };
     let current = match more {

@@ -1,4 +1,4 @@
-//! A host: connects, works at random, checks what it reads, and connects again.
+//! A host that connects, works at random, checks what it reads, and reconnects.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -12,7 +12,7 @@ use wafer_simulation::work::{self, Check, Outstanding, SECTORS};
 use crate::server::NQN;
 use crate::world::World;
 
-/// Time between two commands of a host, which bounds what the model has to remember.
+/// Time between commands of a host, which bounds what the model has to remember.
 const THINK: Duration = Duration::from_micros(500);
 
 /// Returns the options of a host.
@@ -40,7 +40,7 @@ pub(crate) fn run(world: &World, number: usize) {
     }
 }
 
-/// Notes an end of a connection that is no consequence of what the soak does.
+/// Records a broken connection that the soak did not cause.
 pub(crate) fn judge(world: &World, error: &HostError, who: &str) {
     match error {
         HostError::Terminated(_) | HostError::Protocol(_) => {
@@ -79,7 +79,7 @@ fn mix(dice: &mut Dice) -> Mix {
     }
 }
 
-/// Connects and works until the connection breaks, or for a while.
+/// Connects and works for a while, or until the connection breaks.
 fn session(
     world: &World,
     number: usize,
@@ -151,7 +151,7 @@ fn work_on(
     }
 }
 
-/// Reads all that hosts may use, and compares it with the model. Returns the number of bytes.
+/// Reads everything that hosts may use and compares it with the model. Returns the number of bytes.
 ///
 /// # Errors
 /// The connection broke.
@@ -161,7 +161,7 @@ pub(crate) fn verify(world: &World) -> Result<u64, HostError> {
     let checks = Check::all(&world.model());
     let mut bytes = 0;
     for check in checks {
-        // A namespace may go, and files may fail, while this goes on.
+        // A namespace may be removed, and files may fail, during this.
         let op = check.begin(&mut world.model());
         let done = link.execute(check.sqe, &[], check.bytes)?;
         let mut model = world.model();

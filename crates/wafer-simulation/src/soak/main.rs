@@ -1,6 +1,6 @@
 //! Runs `wafer serve` under load and faults for minutes, and checks all data and counters against the reference model.
 //!
-//! `scripts/soak` makes the file system, which it fills up, and builds the library that makes file operations fail.
+//! `scripts/soak` creates the file system, which the soak fills up, and builds the library that injects file errors.
 
 mod events;
 mod faults;
@@ -24,7 +24,7 @@ use crate::operator::Operator;
 use crate::server::Launcher;
 use crate::world::World;
 
-/// The device: small, so that garbage is collected all the time.
+/// The device: small, so that garbage is collected constantly.
 const DEVICE: &str = r#"
 capacity = "64MiB"
 handles = 4
@@ -37,16 +37,16 @@ namespaces = [{ size = "16MiB", handles = [0, 1] }, { size = "16MiB", handles = 
 struct Args {
     /// The `wafer` binary.
     wafer: PathBuf,
-    /// The library of faults.c.
+    /// The library built from faults.c.
     preload: PathBuf,
-    /// Empty folder on a file system of its own of at most 256 MiB.
+    /// Empty folder on its own file system of at most 256 MiB.
     folder: PathBuf,
     /// File for the log of the servers.
     log: PathBuf,
-    /// How long.
+    /// Duration in minutes.
     #[arg(long, default_value_t = 24.0)]
     minutes: f64,
-    /// Seed of what hosts and operator choose; the time by default.
+    /// Random seed of hosts and operator; the time by default.
     #[arg(long)]
     seed: Option<u64>,
 }
@@ -66,7 +66,7 @@ fn soak(args: &Args) -> anyhow::Result<bool> {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?;
     let seed = args.seed.unwrap_or(now.as_secs());
     let disk = Disk::new(&args.folder)?;
-    // A port that was free a moment ago; every server of the soak takes it.
+    // A port that was free a moment ago; every server of the soak uses it.
     let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
     let device = args.log.with_extension("device.toml");
     fs::write(&device, DEVICE).with_context(|| device.display().to_string())?;

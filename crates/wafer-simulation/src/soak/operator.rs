@@ -21,9 +21,9 @@ use crate::report::{Life, Report};
 use crate::server::{Launcher, Server, descriptors, resident};
 use crate::world::{HOSTS, World};
 
-/// Time between two reads of everything.
+/// Time between complete verifications.
 const VERIFY: Duration = Duration::from_secs(20);
-/// Namespaces beside the first.
+/// Maximum number of namespaces in addition to the first.
 const NAMESPACES: usize = 6;
 const EIO: u32 = 5;
 const ENOSPC: u32 = 28;
@@ -35,9 +35,9 @@ pub(crate) struct Operator<'a> {
     launcher: &'a Launcher,
     disk: &'a Disk,
     server: Option<Server>,
-    /// A fault of the disk or of descriptors is on, until then.
+    /// The end of the current fault of the disk or of descriptors.
     faults_until: Option<Instant>,
-    /// This server saw a fault.
+    /// Whether the current server has seen a fault.
     disturbed: bool,
     idlers: Vec<TcpStream>,
     link: Option<Host>,
@@ -60,10 +60,11 @@ impl<'a> Operator<'a> {
         }
     }
 
-    /// Works for a while: three quarters of it with kills and restarts, the last without. Returns what happened.
+    /// Works for a while: three quarters of the time with kills and restarts, the last quarter without. Returns a
+    /// report.
     ///
     /// # Errors
-    /// The soak itself cannot continue. What is wrong with the server is a violation.
+    /// The soak itself cannot continue. Problems of the server are violations.
     pub(crate) fn run(mut self, length: Duration) -> anyhow::Result<Report> {
         let began = Instant::now();
         self.start()?;
@@ -124,7 +125,7 @@ impl<'a> Operator<'a> {
             if Instant::now() >= next {
                 next = Instant::now() + Duration::from_millis(1_000 + self.dice.below(4_000));
                 let weights = EVENTS.map(|(event, weight)| match event {
-                    // A long life at the end shows what grows.
+                    // A long lifetime at the end reveals growth.
                     Event::Kill | Event::KillAtStart | Event::Restart if Instant::now() > calm => 0,
                     _ => weight,
                 });
@@ -190,7 +191,7 @@ impl<'a> Operator<'a> {
         self.faults_until = Some(self.faults_until.map_or(until, |at| at.max(until)));
     }
 
-    /// Ends faults whose time is over.
+    /// Ends faults whose time has passed.
     fn heal(&mut self) -> anyhow::Result<()> {
         if self.faults_until.is_some_and(|until| until <= Instant::now()) {
             self.heal_now()?;
@@ -214,7 +215,7 @@ impl<'a> Operator<'a> {
         self.server.as_mut().map_or(Ok(None), |server| Ok(server.ended()?))
     }
 
-    /// Starts the server. It may refuse to start only while its files fail.
+    /// Starts the server, which may refuse to start only while its files fail.
     fn start(&mut self) -> anyhow::Result<()> {
         self.disturbed = self.faults_until.is_some();
         let server = match self.launcher.start() {
@@ -232,7 +233,7 @@ impl<'a> Operator<'a> {
         Ok(())
     }
 
-    /// Compares the namespaces and the counters of a server that has just started with the model.
+    /// Compares the namespaces and the counters of a newly started server with the model.
     fn restarted(&mut self) -> Result<(), HostError> {
         let link = self.link()?;
         let list: [U32; 1024] = link.identify(Cns::ALLOCATED_NAMESPACES, 0)?;
@@ -258,7 +259,7 @@ impl<'a> Operator<'a> {
         Ok(())
     }
 
-    /// Ends the server in order, and starts it again. It must report whether the drive was saved.
+    /// Shuts the server down cleanly and restarts it. Its exit status must report whether the drive was saved.
     fn restart(&mut self) -> anyhow::Result<()> {
         let warned = self.smart().ok().map(|smart| smart.critical_warning != 0);
         self.link = None;
@@ -307,7 +308,7 @@ impl<'a> Operator<'a> {
         self.link.as_mut().ok_or_else(|| HostError::Protocol(String::new()))
     }
 
-    /// Lets the server accept connections: nobody else would, while the operator waits for its own.
+    /// Frees descriptors for the server, because nothing else would while the operator waits for its connection.
     fn free_descriptors(&mut self) {
         self.idlers.clear();
         if let Some(server) = &self.server {
@@ -363,7 +364,7 @@ impl<'a> Operator<'a> {
         Ok(())
     }
 
-    /// Attaches new namespaces to all hosts when no command for their predecessors is left, and opens them.
+    /// Attaches new namespaces to all hosts once no commands for their predecessors are left, and opens them.
     fn open_namespaces(&mut self) -> Result<(), HostError> {
         let world = self.world;
         let cntlids = world.cntlids.each_ref().map(|cntlid| cntlid.load(Ordering::Relaxed));
@@ -374,7 +375,7 @@ impl<'a> Operator<'a> {
             let model = world.model();
             let numbers = model.alive().into_iter();
             let spaces = numbers.map(|number| (number, model.space(number)));
-            // What a server found when it started, and nobody created, may hold anything.
+            // A namespace that a server found at its start, and whose creation was not reported, has unknown contents.
             let new = spaces
                 .filter(|(_, space)| !space.open && space.fresh && !model.is_busy(space.nsid));
             new.map(|(number, space)| (number, space.nsid)).collect()
@@ -400,7 +401,7 @@ impl<'a> Operator<'a> {
         Ok(())
     }
 
-    /// Sends asynchronous event requests, and resets the controller, which gives their slots back.
+    /// Sends asynchronous event requests, and resets the controller, which frees their slots.
     fn reset(&mut self) -> Result<(), HostError> {
         let count = self.dice.below(5);
         self.report.resets += 1;
@@ -412,11 +413,12 @@ impl<'a> Operator<'a> {
         link.reset()
     }
 
-    /// With all faults gone: everything is there after a kill, and after a restart in order, and nothing is left open.
+    /// Checks without faults that everything is there after a kill and after a clean restart, and that nothing is left
+    /// open.
     fn finish(&mut self) -> anyhow::Result<()> {
         self.heal_now()?;
         self.link = None;
-        // The server saves itself once it can, and closes what is over.
+        // The server saves itself once it can, and closes ended connections.
         let until = Instant::now() + Duration::from_secs(30);
         let mut files = descriptors(self.pid()?)?;
         while files > self.report.idle_descriptors && Instant::now() < until {

@@ -1,4 +1,4 @@
-//! What a soak did, as Markdown.
+//! The results of a soak as Markdown.
 
 use std::fmt::Write as _;
 use std::sync::atomic::Ordering;
@@ -9,14 +9,14 @@ use crate::world::World;
 /// Growth of resident memory in the last part of a soak that is not a leak: buffers that the allocator keeps.
 pub(crate) const GROWTH_KIB: i64 = 16 << 10;
 
-/// A server that ended.
+/// A server that has ended.
 pub(crate) struct Life {
     pub(crate) seconds: f64,
     /// Resident memory at its end, KiB.
     pub(crate) resident: u64,
 }
 
-/// What a soak did.
+/// The results of a soak.
 #[derive(Default)]
 pub(crate) struct Report {
     pub(crate) seconds: f64,
@@ -24,19 +24,19 @@ pub(crate) struct Report {
     pub(crate) lives: Vec<Life>,
     /// Servers that did not start while their files failed.
     pub(crate) refused: u64,
-    /// Servers that ended in order and said that the drive is not saved.
+    /// Servers that shut down and reported that the drive is not saved.
     pub(crate) unsaved: u64,
-    /// Operations of files that failed.
+    /// Failed file operations.
     pub(crate) injected: u32,
-    /// Bytes compared by reads of everything.
+    /// Bytes compared by complete verifications.
     pub(crate) verified: u64,
-    /// Times that counters were compared, and that SMART had a critical warning then.
+    /// Number of comparisons of counters, and of those in which SMART had a critical warning.
     pub(crate) counters: u64,
     pub(crate) warnings: u64,
     pub(crate) created: u64,
     pub(crate) deleted: u64,
     pub(crate) resets: u64,
-    /// Open files of a server that nobody is connected to, at the start and at the end.
+    /// Open files of a server without connections, at the start and at the end.
     pub(crate) idle_descriptors: usize,
     pub(crate) last_descriptors: usize,
     most_descriptors: usize,
@@ -53,7 +53,7 @@ impl Report {
         }
     }
 
-    /// Returns by how much resident memory grew in the part without kills, KiB: its last tenth against its second.
+    /// Returns the growth of resident memory in the part without kills, KiB: its last tenth compared with its second.
     pub(crate) fn growth(&self) -> Option<i64> {
         let tenth = self.calm.len() / 10;
         let mean = |part: &[u64]| (part.iter().sum::<u64>() / part.len().max(1) as u64) as i64;

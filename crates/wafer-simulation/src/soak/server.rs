@@ -1,4 +1,4 @@
-//! The server: a process of `wafer serve`, started, ended and killed.
+//! The server: a process of `wafer serve` to start, stop and kill.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader};
@@ -13,13 +13,13 @@ use rustix::process::{Pid, Signal, kill_process};
 
 /// NQN of the subsystem.
 pub(crate) const NQN: &str = "nqn.2026-11.io.wafer:soak";
-/// Time that a server has to start and to end.
+/// Time limit for a server to start and to end.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How servers are started.
 pub(crate) struct Launcher {
     pub(crate) wafer: PathBuf,
-    /// The library of `faults.c`.
+    /// The library built from `faults.c`.
     pub(crate) preload: PathBuf,
     pub(crate) control: PathBuf,
     pub(crate) device: PathBuf,
@@ -28,7 +28,7 @@ pub(crate) struct Launcher {
     pub(crate) log: PathBuf,
 }
 
-/// A server that accepts hosts.
+/// A running server that accepts hosts.
 pub(crate) struct Server {
     child: Child,
     pub(crate) began: Instant,

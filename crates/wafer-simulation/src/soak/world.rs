@@ -1,4 +1,4 @@
-//! What hosts and operator share.
+//! The state shared by hosts and operator.
 
 use std::fmt::Display;
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -8,21 +8,21 @@ use std::time::{Duration, Instant};
 
 use wafer_simulation::model::Model;
 
-/// Number of hosts beside the operator.
+/// Number of hosts, not counting the operator.
 pub(crate) const HOSTS: usize = 3;
 
-/// What hosts and operator share.
+/// The state shared by hosts and operator.
 pub(crate) struct World {
     pub(crate) seed: u64,
     pub(crate) address: SocketAddr,
     began: Instant,
-    /// Hosts stop.
+    /// Whether hosts should stop.
     pub(crate) finishing: AtomicBool,
-    /// Hosts pause, so that nothing is connected.
+    /// Whether hosts should pause, so that nothing is connected.
     pub(crate) paused: AtomicBool,
-    /// Connections of hosts now.
+    /// Current connections of hosts.
     pub(crate) connected: AtomicU64,
-    /// Controller identifiers of the hosts; 0 is none.
+    /// Controller identifiers of the hosts; 0 means none.
     pub(crate) cntlids: [AtomicU16; HOSTS],
     pub(crate) commands: AtomicU64,
     pub(crate) failed: AtomicU64,
@@ -65,21 +65,21 @@ impl World {
         eprintln!("{:>8.2} {event}", self.began.elapsed().as_secs_f64());
     }
 
-    /// Notes that something is wrong. Only the first is kept; it ends the soak.
+    /// Records a violation. Only the first is kept, and it ends the soak.
     pub(crate) fn violation(&self, what: impl Display) {
         self.event(format_args!("violation: {what}"));
         lock(&self.violation).get_or_insert_with(|| what.to_string());
         self.finishing.store(true, Ordering::Relaxed);
     }
 
-    /// Notes what is wrong if something is.
+    /// Records an error as a violation.
     pub(crate) fn check(&self, result: Result<(), String>) {
         if let Err(what) = result {
             self.violation(what);
         }
     }
 
-    /// Returns what is wrong.
+    /// Returns the violation, if any.
     pub(crate) fn violated(&self) -> Option<String> {
         lock(&self.violation).clone()
     }
@@ -94,19 +94,19 @@ impl World {
         !self.is_finishing() && !self.paused.load(Ordering::Relaxed)
     }
 
-    /// Sets the socket that [`Self::drop_connection`] ends.
+    /// Sets the socket for [`Self::drop_connection`].
     pub(crate) fn set_socket(&self, host: usize, socket: Option<TcpStream>) {
         *lock(&self.sockets[host]) = socket;
     }
 
-    /// Ends the connection of a host in the middle of whatever it does.
+    /// Ends the connection of a host, whatever it is doing.
     pub(crate) fn drop_connection(&self, host: usize) {
         if let Some(socket) = &*lock(&self.sockets[host]) {
             let _ = socket.shutdown(Shutdown::Both);
         }
     }
 
-    /// Notes how long a command took.
+    /// Records the duration of a command.
     pub(crate) fn took(&self, time: Duration) {
         self.longest.fetch_max(time.as_micros() as u64, Ordering::Relaxed);
     }

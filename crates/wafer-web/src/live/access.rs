@@ -1,23 +1,23 @@
-//! Who may see the drive.
+//! Access control.
 //!
-//! On a loopback address everybody on the machine may, but only under a name of the machine itself: a page of
-//! another site whose name was made to point here (DNS rebinding) has another `Host`. Elsewhere each
-//! request needs the token, as `Authorization: Bearer TOKEN`, as `?token=TOKEN`, or as the cookie that
-//! the page sets when it is opened with `?token=`.
+//! On a loopback address everybody on the machine has access, but only under a name of the machine itself: a page of
+//! another site whose name was made to point here (DNS rebinding) sends another `Host`. On other addresses each request
+//! needs the token, as `Authorization: Bearer TOKEN`, as `?token=TOKEN`, or as the cookie that the page sets when it is
+//! opened with `?token=`.
 
 use axum::http::{HeaderMap, Uri, header};
 
 /// The cookie that holds the token.
 pub(crate) const COOKIE: &str = "wafer-token";
 
-/// What a request must show.
+/// What requests need.
 #[derive(Clone, Debug)]
 pub(crate) struct Access {
-    /// Needed with every request, where there is one.
+    /// Token for every request, if there is one.
     pub(crate) token: Option<String>,
-    /// Needed by requests of operators, which are refused without it.
+    /// Token for requests of operators, which are refused if there is none.
     pub(crate) control: Option<String>,
-    /// Whether only names of this machine are answered to.
+    /// Whether `Host` must be a name of this machine.
     pub(crate) local_names_only: bool,
 }
 
@@ -28,11 +28,11 @@ pub(crate) enum Refusal {
     Host,
     /// The token is missing or wrong.
     Token,
-    /// There are no requests of operators.
+    /// Requests of operators are disabled.
     NoControl,
     /// A page of another site sent it.
     CrossSite,
-    /// It is not declared as JSON, which a form of another site cannot do.
+    /// Its content type is not JSON, which a form of another site cannot send.
     NoJson,
 }
 
@@ -56,7 +56,8 @@ impl Access {
 }
 
 impl Access {
-    /// Checks the request of an operator: only `Authorization: Bearer TOKEN` counts, which no browser adds by itself.
+    /// Checks a request of an operator. Only `Authorization: Bearer TOKEN` counts, which browsers never add by
+    /// themselves.
     pub(crate) fn check_control(&self, headers: &HeaderMap) -> Result<(), Refusal> {
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
         let Some(token) = &self.control else { return Err(Refusal::NoControl) };
@@ -82,13 +83,13 @@ impl Access {
     }
 }
 
-/// The token of `Authorization: Bearer`, whose scheme may have any case (RFC 9110, 11.1).
+/// Returns the token of `Authorization: Bearer`. The scheme is case-insensitive (RFC 9110, 11.1).
 fn bearer(headers: &HeaderMap) -> Option<&str> {
     let (scheme, token) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then_some(token)
 }
 
-/// The token of `?token=`.
+/// Returns the token of `?token=`.
 pub(crate) fn query_token(uri: &Uri) -> Option<&str> {
     uri.query()?.split('&').find_map(|pair| pair.strip_prefix("token="))
 }
@@ -106,7 +107,7 @@ fn is_local(headers: &HeaderMap) -> bool {
         || address.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// Compares in a time that does not tell where the first difference is.
+/// Compares in a time that does not depend on the position of the first difference.
 fn equal(a: &str, b: &str) -> bool {
     a.len() == b.len() && a.bytes().zip(b.bytes()).fold(0, |all, (x, y)| all | (x ^ y)) == 0
 }

@@ -1,4 +1,4 @@
-//! Connections of the HTTP server: how many there are, and how long one may be silent.
+//! Connections of the HTTP server, with limits on their number and on silence.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,16 +10,16 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
-/// A peer that takes no data for so long is cut off, so that dead viewers do not pile up.
+/// Time after which a peer that takes no data is disconnected, so that dead viewers do not accumulate.
 #[cfg(target_os = "linux")]
 const PEER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Limits of the server.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Maximum number of connections; further ones are closed at once.
+    /// Maximum number of connections; further ones are closed immediately.
     pub connections: usize,
-    /// Time for a peer to send the head of a request, the first or the next.
+    /// Time for a peer to send the header of its first or next request.
     pub silence: Duration,
 }
 
@@ -29,12 +29,12 @@ impl Default for Limits {
     }
 }
 
-/// Accepts connections for as long as it is polled.
+/// Accepts connections as long as it is polled.
 pub(crate) async fn accept(listener: TcpListener, app: Router, limits: Limits) {
     let seats = Arc::new(Semaphore::new(limits.connections));
     loop {
         let Ok((stream, _)) = listener.accept().await else {
-            // Out of some resource of the system, until others give it back.
+            // The system is out of some resource; wait until others release it.
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
@@ -48,14 +48,14 @@ pub(crate) async fn accept(listener: TcpListener, app: Router, limits: Limits) {
         tokio::spawn(async move {
             let mut server = http1::Builder::new();
             server.timer(TokioTimer::new()).header_read_timeout(limits.silence);
-            // What is wrong with a connection is its peer's concern.
+            // Errors of a connection are its peer's concern.
             let _ = server.serve_connection(TokioIo::new(stream), service).await;
             drop(seat);
         });
     }
 }
 
-/// Sets options without which the page works all the same.
+/// Sets options that the page works without.
 fn prepare(stream: &TcpStream) {
     let socket = socket2::SockRef::from(stream);
     let _ = socket.set_tcp_nodelay(true);

@@ -9,7 +9,7 @@ use wafer_record::{HandleKey, Snapshot};
 /// The media type of the text format.
 pub(crate) const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// All metrics as text; `page_bytes` is the size of a page of the device, where it is known.
+/// Returns all metrics as text. `page_bytes` is the page size of the device, if known.
 pub(crate) fn text(
     snapshot: &Snapshot,
     page_bytes: Option<u64>,
@@ -62,7 +62,7 @@ pub(crate) fn text(
         "reason",
         [("forced", c.forced_gc), ("background", c.background_gc)],
     )?;
-    // Only what hosts write through: the sum over handles is what all hosts wrote.
+    // Only the handles of hosts: their sum is what all hosts wrote.
     let named = snapshot.handles.iter().filter(|(key, _)| matches!(key, HandleKey::Handle(_)));
     let handles: Vec<(String, HandleCounters)> =
         named.map(|(key, counters)| (key.to_string(), *counters)).collect();
@@ -152,7 +152,7 @@ mod tests {
 
     use super::*;
 
-    /// What a scrape shows of a drive with two handles.
+    /// Returns the metrics of a drive with two handles.
     fn example() -> String {
         let handle = |host, media| HandleCounters {
             host_bytes: host,
@@ -257,7 +257,7 @@ mod tests {
         );
         assert_eq!(sum("wafer_relocated_bytes_total"), 3.0 * 4096.0);
         assert_eq!(sum("wafer_reclaim_units"), 4086.0);
-        // Whole numbers stay whole, and what garbage collection fills is no handle.
+        // Integers stay exact, and the reclaim unit of garbage collection is not a handle.
         assert!(text.contains("wafer_media_written_bytes_total 30712345678901\n"), "{text}");
         assert!(!text.contains("handle=\"gc\""), "{text}");
         assert!(text.contains("type=\"media_\\\"reallocated\\\"\""), "{text}");

@@ -1,4 +1,4 @@
-//! Samples the source at even intervals: a bounded history, and the newest state as text.
+//! Samples the source at even intervals, and keeps a bounded history and the latest state as text.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,7 +12,7 @@ use wafer_record::{Finding, HandleKey, Kind, Metrics, Record, Series, Snapshot, 
 use crate::live::LiveSource;
 use crate::report::Page;
 
-/// Maximum number of points of the history. Beyond it every other point is dropped.
+/// Maximum number of points in the history, at which every other point is dropped.
 const MOST_POINTS: usize = 2000;
 
 /// The source with its history, shared by all requests.
@@ -21,14 +21,13 @@ pub(crate) struct Sampler {
     pub(crate) name: String,
     provenance: Provenance,
     history: Mutex<History>,
-    /// The newest state as text, shared by all viewers.
+    /// The latest state as text, shared by all viewers.
     pub(crate) newest: watch::Sender<Arc<str>>,
     /// Viewers of the event stream.
     pub(crate) viewers: AtomicUsize,
 }
 
-/// A snapshot with the metrics of the interval that it ends and the findings up to its end, sent to viewers at each
-/// interval.
+/// A snapshot with the metrics of the interval it ends and the findings so far, sent to viewers at each interval.
 #[derive(Serialize)]
 pub(crate) struct State {
     #[serde(flatten)]
@@ -77,11 +76,11 @@ impl Sampler {
         let snapshot = self.source.snapshot();
         self.history().add(snapshot);
         if self.viewers.load(Ordering::Relaxed) > 0 {
-            // Without holding the lock of the history: the source may take a lock too.
+            // Without the lock of the history, because the source may take a lock too.
             let reclaim_units = self.source.reclaim_units();
             let mut state = self.state();
             state.snapshot.reclaim_units = reclaim_units;
-            // A state always serializes: it has no maps with other keys than text.
+            // Serialization cannot fail: all map keys are text.
             let text = serde_json::to_string(&state).unwrap_or_default();
             self.newest.send_replace(text.into());
         }
@@ -91,17 +90,17 @@ impl Sampler {
         self.history.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the newest snapshot.
+    /// Returns the latest snapshot.
     pub(crate) fn newest(&self) -> Snapshot {
         self.history().newest.clone()
     }
 
-    /// Returns the size of a page of the device, bytes, where its geometry is known.
+    /// Returns the page size of the device in bytes, if its geometry is known.
     pub(crate) fn page_bytes(&self) -> Option<u64> {
         self.provenance.geometry.as_ref().map(|geometry| geometry.page_bytes)
     }
 
-    /// Returns the newest state, without reclaim units.
+    /// Returns the latest state, without reclaim units.
     pub(crate) fn state(&self) -> State {
         let (metrics, timeline, snapshot) = {
             let history = self.history();
@@ -116,13 +115,13 @@ impl Sampler {
         Record::of_snapshot(self.name.clone(), self.provenance.clone(), newest, timeline)
     }
 
-    /// Samples once more, and returns the history.
+    /// Takes another sample and returns the history.
     pub(crate) fn timeline(&self) -> Timeline {
         self.sample();
         self.history().timeline()
     }
 
-    /// Returns the device as a record, with its history.
+    /// Returns a record of the device with its history.
     pub(crate) fn record(&self) -> Record {
         let reclaim_units = self.source.reclaim_units();
         let (timeline, mut newest) = {
@@ -148,7 +147,7 @@ impl History {
         if snapshot.counters.host_bytes < self.newest.counters.host_bytes
             || !snapshot.handles.keys().eq(self.newest.handles.keys())
         {
-            // The counters were reset: what came before belongs to another record.
+            // The counters were reset: earlier points belong to another record.
             self.points.clear();
         }
         self.before = std::mem::replace(&mut self.newest, snapshot);
@@ -174,7 +173,7 @@ impl History {
     }
 
     fn timeline(&self) -> Timeline {
-        // Up to now, also between two points.
+        // Up to now, even between two points.
         let last = self.points.last().map(|point| point.seconds);
         let newest = (last != Some(rounded(self.newest.seconds))).then_some(&self.newest);
         let points: Vec<&Snapshot> = self.points.iter().chain(newest).collect();

@@ -21,31 +21,31 @@ use crate::live::sampler::{Sampler, State as Newest};
 use crate::live::{LiveSource, metrics, stream};
 use crate::report::Page;
 
-/// Where operators send requests.
+/// Path of requests of operators.
 const CONTROL: &str = "/ctl";
 /// Longest request of an operator, bytes.
 const MOST_CONTROL: usize = 16 << 10;
 
-/// How to serve.
+/// The configuration of a server.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Where to listen.
+    /// Address to listen on.
     pub listen: SocketAddr,
-    /// The token that requests must show. None: on a loopback address none is needed, elsewhere one
-    /// is made.
+    /// Token that requests must show. Without one, none is needed on a loopback address, and one is generated for
+    /// other addresses.
     pub token: Option<String>,
-    /// The token that requests of operators, `POST /ctl`, must show. None: there are no such requests.
+    /// Token that requests of operators, `POST /ctl`, must show; without one, they are disabled.
     pub control: Option<String>,
-    /// Time between two states.
+    /// Time between states.
     pub interval: Duration,
-    /// Limits of connections.
+    /// Connection limits.
     pub limits: Limits,
 }
 
-/// Why serving cannot begin.
+/// Why the server cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum LiveError {
-    /// The address cannot be listened on.
+    /// Listening on the address failed.
     #[error("{address}: {source}")]
     Listen {
         /// The address.
@@ -53,7 +53,7 @@ pub enum LiveError {
         /// The system's reason.
         source: std::io::Error,
     },
-    /// No threads, or no random numbers for a token.
+    /// Threads, or random numbers for a token, are unavailable.
     #[error("cannot start: {0}")]
     Start(std::io::Error),
 }
@@ -69,7 +69,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Samples once more, and returns the counters over time.
+    /// Takes another sample and returns the counters over time.
     pub fn timeline(&self) -> Timeline {
         self.sampler.timeline()
     }
@@ -78,7 +78,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         if let Some(runtime) = self._runtime.take() {
-            // Connections of viewers do not end on their own.
+            // Connections of viewers do not end by themselves.
             runtime.shutdown_background();
         }
     }
@@ -102,7 +102,7 @@ pub fn serve(source: Arc<dyn LiveSource>, config: &Config) -> Result<Server, Liv
     let query = token.as_ref().map(|token| format!("?token={token}")).unwrap_or_default();
     let access = Access { token, control: config.control.clone(), local_names_only: local };
 
-    // One thread: viewers must not take the processors of the drive.
+    // One thread: viewers must not take processors away from the drive.
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .thread_name("wafer-http")
@@ -121,7 +121,7 @@ pub fn serve(source: Arc<dyn LiveSource>, config: &Config) -> Result<Server, Liv
     Ok(Server { address, url, sampler, _runtime: Some(runtime) })
 }
 
-/// 128 random bits as text.
+/// Returns 128 random bits as text.
 fn new_token() -> Result<String, LiveError> {
     let mut bytes = [0; 16];
     let filled = rand::rngs::OsRng.try_fill_bytes(&mut bytes);
@@ -146,7 +146,7 @@ fn router(sampler: Arc<Sampler>, access: Access) -> Router {
         .with_state(sampler)
 }
 
-/// Checks access, refuses what could change something, and sets the headers of every answer.
+/// Checks access, refuses requests that could change something, and sets the headers of every response.
 async fn guard(State(access): State<Access>, request: Request, next: Next) -> Response {
     let uri = request.uri().clone();
     let controls = request.method() == Method::POST && uri.path() == CONTROL;
@@ -183,7 +183,7 @@ async fn guard(State(access): State<Access>, request: Request, next: Next) -> Re
         Ok(()) => next.run(request).await,
     };
     let headers = response.headers_mut();
-    // The page keeps the token in a cookie that scripts cannot read, so that it need not stay in
+    // The page keeps the token in a cookie that scripts cannot read, so that it need not remain in
     // the address.
     let shown = query_token(&uri).filter(|shown| access.token.as_deref() == Some(*shown));
     if let (Some(token), "/") = (shown, uri.path()) {
@@ -205,7 +205,7 @@ async fn guard(State(access): State<Access>, request: Request, next: Next) -> Re
     response
 }
 
-/// Carries out the request of an operator.
+/// Executes a request of an operator.
 async fn control(State(sampler): State<Arc<Sampler>>, request: Bytes) -> Response {
     let source = Arc::clone(&sampler.source);
     let done = tokio::task::spawn_blocking(move || source.control(&request)).await;

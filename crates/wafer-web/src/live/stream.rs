@@ -1,8 +1,7 @@
 //! Viewers: server-sent events.
 //!
-//! The first event of a viewer is `record`, the drive as a result record with its history; then each interval
-//! brings a `state`. A viewer reads the newest text when its socket has room: what came between is
-//! missed, and nothing queues up.
+//! The first event is `page`, the drive as a result record with its history; then each interval brings a `state`. A
+//! viewer reads the latest text when its socket has room: it misses the states in between, and nothing queues up.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -21,7 +20,7 @@ use crate::live::sampler::Sampler;
 /// Maximum number of concurrent viewers.
 pub(crate) const MOST_VIEWERS: usize = 64;
 
-/// Counts a viewer as long as it lives.
+/// Counts a viewer as long as it exists.
 struct Viewer(Arc<Sampler>);
 
 impl Drop for Viewer {

@@ -19,7 +19,7 @@ pub struct Page {
 /// A record with its label.
 #[derive(Debug, Serialize)]
 pub(super) struct Run {
-    /// What distinguishes the run from the others on the page.
+    /// Label that distinguishes the run from the others on the page.
     pub(super) label: String,
     pub(super) record: Record,
 }

@@ -1,14 +1,14 @@
-//! Joins ES modules to one script.
+//! Joins ES modules into one script.
 //!
-//! The modules of `web/js` use a small part of the module syntax, so that joining them needs no parser:
-//! imports are `import { a, b } from "./file.js";` on one line at the start, exports are
-//! `export function`, `export async function`, `export class` or `export const`, and no module imports
-//! itself by a detour. [`link`] refuses anything else, and a test links all of them.
+//! The modules of `web/js` use a small part of the module syntax, so that joining them needs no parser: imports are
+//! `import { a, b } from "./file.js";` on one line at the start, exports are `export function`, `export async
+//! function`, `export class` or `export const`, and there are no circular imports. [`link`] rejects anything else, and
+//! a test links all modules.
 
 use std::collections::BTreeMap;
 
-/// Returns one script that is equivalent to loading the module `entry`. `load` returns the text of a module by
-/// its file name.
+/// Returns one script that is equivalent to loading the module `entry`. `load` returns the text of a module by its
+/// file name.
 pub(crate) fn link(entry: &str, load: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
     let mut linker = Linker { load, done: BTreeMap::new(), script: String::new() };
     linker.module(entry, &mut Vec::new())?;
@@ -17,7 +17,7 @@ pub(crate) fn link(entry: &str, load: &dyn Fn(&str) -> Option<String>) -> Result
 
 struct Linker<'a> {
     load: &'a dyn Fn(&str) -> Option<String>,
-    /// Modules already in the script, with what they export.
+    /// Modules already in the script, with their exports.
     done: BTreeMap<String, Vec<String>>,
     script: String,
 }

@@ -1,13 +1,13 @@
 //! Report pages, and the files of the front end.
 //!
-//! [`page`] makes one self-contained HTML page of records: no network, no other file. [`asset`] returns the
-//! files of `web/` for a server that shows a running drive with the same code.
+//! [`page`] turns records into one self-contained HTML page: no network, no other files. [`asset`] returns the files of
+//! `web/` for a server that shows a running drive with the same code.
 //!
 //! - `data.rs`: the JSON of records in a page, with labels and the findings of their comparison.
-//! - `thin.rs`: makes the records of a sweep small.
-//! - `pack.rs`: writes columns as differences and compresses the whole, so that a report is smaller than its
+//! - `thin.rs`: thins the records of a sweep.
+//! - `pack.rs`: writes columns as differences and compresses everything, so that a report is smaller than its
 //!   records.
-//! - `link.rs`: joins the modules to one script, so that the page needs no second file.
+//! - `link.rs`: joins the modules into one script, so that the page needs no second file.
 //! - `still/`: the page for readers without JavaScript.
 //! - `page.rs`: assembles shell, styles, data and scripts.
 
@@ -36,7 +36,7 @@ struct Modules;
 #[prefix = "css/"]
 struct Styles;
 
-/// Other people's files that it uses.
+/// Third-party files that it uses.
 #[derive(rust_embed::RustEmbed)]
 #[folder = "../../web/vendor/"]
 #[prefix = "vendor/"]
@@ -57,7 +57,7 @@ fn get(path: &str) -> Option<Cow<'static, [u8]>> {
     file.map(|file| file.data)
 }
 
-/// Returns the page of a running drive for readers without JavaScript; it loads itself again every few seconds.
+/// Returns the page of a running drive for readers without JavaScript, which reloads every few seconds.
 #[cfg(feature = "live")]
 pub(crate) fn still_page(title: &str, page: &Page) -> String {
     format!(
@@ -83,8 +83,8 @@ pub fn asset(path: &str) -> Option<(Cow<'static, [u8]>, &'static str)> {
     Some((get(path)?, media_type))
 }
 
-/// Returns the colours and dashes of series as JSON: `light`, `dark` and `dashes` in the order in which series get them,
-/// and `gc` for relocated data. Pages use them; figures outside a page can look the same.
+/// Returns the colours and dashes of series as JSON: `light`, `dark` and `dashes` in the order in which they are
+/// assigned, and `gc` for relocated data. Pages use them, and figures outside a page can use the same.
 pub fn palette() -> String {
     json_of("palette.js")
 }
@@ -97,7 +97,7 @@ fn json_of(module: &str) -> String {
     value.trim().trim_end_matches(';').to_owned()
 }
 
-/// Returns the text of a file that is part of the binary.
+/// Returns the text of an embedded file.
 fn text(path: &str) -> String {
     let file = get(path).unwrap_or_else(|| panic!("web/{path} is part of the binary"));
     String::from_utf8_lossy(&file).into_owned()

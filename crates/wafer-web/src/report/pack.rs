@@ -7,20 +7,20 @@ use base64::engine::general_purpose::STANDARD;
 use flate2::{Compression, GzBuilder};
 use serde_json::{Map, Value, json};
 
-/// Columns shorter than this stay as they are.
+/// Shorter columns are left unchanged.
 const SHORT: usize = 16;
 
 /// Packs data as text for `web/js/data.js`.
 pub(crate) fn pack(data: Value) -> std::io::Result<String> {
     let data = differences(data);
-    // No time stamp in the head: the same records give the same page.
+    // No time stamp in the header: the same records yield the same page.
     let mut gzip = GzBuilder::new().mtime(0).write(Vec::new(), Compression::best());
     gzip.write_all(&serde_json::to_vec(&data)?)?;
     Ok(STANDARD.encode(gzip.finish()?))
 }
 
-/// Replaces long columns of integers by `{"first": n, "steps": [...]}`: counters that grow evenly
-/// become runs of the same number.
+/// Replaces long columns of integers with `{"first": n, "steps": [...]}`: counters that grow evenly become runs of the
+/// same number.
 fn differences(value: Value) -> Value {
     match value {
         Value::Array(items) if items.len() >= SHORT => match integers(&items) {
@@ -69,7 +69,7 @@ mod tests {
     fn a_million_even_samples_are_small() {
         let column: Vec<u64> = (0..1_000_000).map(|i| i * 12_345_678).collect();
         let text = pack(json!({ "host_bytes": column })).unwrap();
-        // Of 8 MB; compressors differ.
+        // Down from 8 MB; compressors differ.
         assert!(text.len() < 40_000, "{}", text.len());
     }
 }

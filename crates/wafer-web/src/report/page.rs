@@ -10,13 +10,13 @@ use crate::report::pack::pack;
 use crate::report::still::escape;
 use crate::report::{Page, still, text};
 
-/// Returns the content security policy of served pages: only scripts and styles of the server.
+/// Returns the content security policy of served pages, which allows only scripts and styles of the server.
 pub fn policy_of_pages() -> &'static str {
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
      img-src 'self' data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 }
 
-/// An error while making a page, always a defect of wafer.
+/// An error while creating a page, always a defect of wafer.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
     /// The scripts cannot be joined.
@@ -27,7 +27,7 @@ pub enum ReportError {
     Pack(#[from] std::io::Error),
 }
 
-/// Returns a page of these records. Without a title it has the names of the runs.
+/// Returns a page of these records. The default title is the names of the runs.
 ///
 /// # Errors
 /// [`ReportError`].
@@ -59,20 +59,20 @@ fn title_of(records: &[Record]) -> String {
     }
 }
 
-/// A page with everything in it: shell, styles, data, scripts.
+/// A self-contained page: shell, styles, data, scripts.
 pub(crate) struct Document<'a> {
     pub(crate) title: &'a str,
-    /// The module of `web/js` that makes the page.
+    /// The module of `web/js` that builds the page.
     pub(crate) entry: &'a str,
-    /// Styles in addition to those that all pages have.
+    /// Styles in addition to those of all pages.
     pub(crate) styles: String,
     /// The page without JavaScript, as HTML.
     pub(crate) still: String,
-    /// What the page shows.
+    /// The data of the page.
     pub(crate) data: serde_json::Value,
-    /// Other data, by identifier; no text of it ends an element.
+    /// Further data, by identifier, none of which may end an element.
     pub(crate) blocks: Vec<(&'static str, String)>,
-    /// Sources of scripts in addition to the page's own, and further directives of the content security policy.
+    /// Script sources in addition to the page's own, and further directives of the content security policy.
     pub(crate) scripts: &'a str,
     pub(crate) policy: &'a str,
 }
@@ -118,7 +118,7 @@ impl Document<'_> {
     }
 }
 
-/// Returns a module of `web/js` and those that it imports as one script.
+/// Returns a module of `web/js` and its imports as one script.
 pub(crate) fn script(entry: &str) -> Result<String, ReportError> {
     let module = |name: &str| {
         crate::report::asset(&format!("js/{name}")).map(|_| text(&format!("js/{name}")))

@@ -1,13 +1,13 @@
-//! Makes the records of a sweep small enough for one page: brief records with what was computed from the whole ones.
+//! Makes the records of a sweep small enough for one page: brief records, with results computed from the complete ones.
 
 use wafer_record::{Metrics, Record};
 
-/// A page of more runs has thinned records.
+/// Number of runs beyond which a page has thinned records.
 pub(crate) const MANY: usize = 64;
-/// Values that the timeline of a run keeps, over all its series.
+/// Maximum values in the timeline of a run, over all its series.
 const VALUES: usize = 1200;
 
-/// Thins a complete record. Totals, findings and values at round volumes stay those of all samples.
+/// Thins a complete record. Totals, findings and values at round volumes remain those of all samples.
 pub(crate) fn thin(mut record: Record) -> Record {
     let findings = record.findings.take();
     let whole = record.metrics.take();

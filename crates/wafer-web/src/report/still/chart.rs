@@ -1,4 +1,4 @@
-//! A line chart as SVG. `web/js/chart_svg.js` draws the same picture in a browser, with what is zoomed and chosen there;
+//! A line chart as SVG. `web/js/chart_svg.js` draws the same chart in a browser, with its zoom and selection;
 //! `web/js/chart_layout.js` describes it for both.
 
 use serde::Deserialize;
@@ -6,21 +6,21 @@ use serde::Deserialize;
 use super::html::escape;
 use crate::report::{json_of, palette};
 
-/// Curves of one chart: as many as there are colours and dashes to tell them apart.
+/// Maximum curves per chart: as many as colours and dashes can distinguish.
 pub(super) const MOST_LINES: usize = 64;
-/// Points that a curve keeps.
+/// Maximum points per curve.
 const MOST_POINTS: usize = 300;
 
-/// x and y; a gap has no y.
+/// x and y; y is `None` in a gap.
 type Point = (f64, Option<f64>);
 
 /// A curve.
 pub(super) struct Line {
     pub(super) label: String,
-    /// Place in the palette; none is relocated data.
+    /// Index in the palette; `None` for relocated data.
     pub(super) index: Option<usize>,
     pub(super) x: Vec<f64>,
-    /// A gap is None.
+    /// `None` in a gap.
     pub(super) y: Vec<Option<f64>>,
 }
 
@@ -48,7 +48,7 @@ struct Gc {
     dash: Vec<u32>,
 }
 
-/// The description that both pictures follow.
+/// The layout shared by both implementations.
 #[derive(Deserialize)]
 pub(super) struct Layout {
     width: f64,
@@ -90,14 +90,14 @@ pub(super) struct HostWrites {
     pub(super) gigabytes: String,
 }
 
-/// Words for WAF.
+/// Texts for WAF.
 #[derive(Deserialize)]
 pub(super) struct Waf {
     pub(super) label: String,
     pub(super) cumulative: String,
 }
 
-/// Returns the description of charts.
+/// Returns the layout of charts.
 pub(super) fn layout() -> Layout {
     // The file is part of the binary, and a test reads it.
     serde_json::from_str(&json_of("chart_layout.js"))
@@ -133,7 +133,7 @@ pub(crate) fn styles() -> String {
     format!("{light}@media screen and (prefers-color-scheme: dark){{{dark}}}")
 }
 
-/// Returns round places between two values, about `count` of them.
+/// Returns round values between two limits, about `count` of them.
 fn ticks(low: f64, high: f64, count: f64, steps: &[f64]) -> Vec<f64> {
     let rough = (high - low) / count;
     let power = 10f64.powf(rough.log10().floor());
@@ -149,7 +149,7 @@ fn label(value: f64) -> String {
 }
 
 impl Line {
-    /// Returns the points to draw: evenly thinned, with the last one.
+    /// Returns the points to draw: evenly thinned, including the last one.
     fn points(&self) -> Vec<Point> {
         let all = self.x.len().min(self.y.len());
         let every = all.div_ceil(MOST_POINTS).max(1);
@@ -161,7 +161,7 @@ impl Line {
 }
 
 impl Chart<'_> {
-    /// Returns the chart; nothing where there is no point.
+    /// Returns the chart, or an empty string if there are no points.
     pub(super) fn svg(&self) -> String {
         let lines: Vec<(&Line, Vec<Point>)> =
             self.lines.iter().map(|line| (line, line.points())).collect();

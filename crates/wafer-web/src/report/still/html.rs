@@ -6,12 +6,12 @@ pub(super) struct Cell {
     number: bool,
 }
 
-/// Returns a cell with words.
+/// Returns a text cell.
 pub(super) fn text(text: &str) -> Cell {
     Cell { text: text.to_owned(), number: false }
 }
 
-/// Returns a cell with a number.
+/// Returns a number cell.
 pub(super) fn number(text: String) -> Cell {
     Cell { text, number: true }
 }

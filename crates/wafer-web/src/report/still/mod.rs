@@ -1,7 +1,7 @@
-//! What a report shows without JavaScript: the same tables and curves, written into the page as HTML and SVG.
+//! The report without JavaScript: the same tables and curves, written into the page as HTML and SVG.
 //!
-//! It draws what the records hold and computes nothing. Curves are thinned to some hundred points; the scripted page
-//! has all of them.
+//! It draws the contents of the records and computes nothing. Curves are thinned to some hundred points; the scripted
+//! page has all of them.
 //!
 //! - `html.rs`: elements and tables, escaped.
 //! - `chart.rs`: a line chart as SVG, with the colours and dashes of the scripted page.
@@ -20,7 +20,7 @@ use self::html::{Cell, number, table, text};
 use crate::report::Page;
 use crate::report::data::Run;
 
-/// Beyond this number of runs, sections of single runs are omitted: the page of a sweep stays small.
+/// With more runs, sections of single runs are omitted, to keep the page of a sweep small.
 const MOST_RUNS: usize = 16;
 
 /// Returns the body of a page for readers without JavaScript.
@@ -56,7 +56,7 @@ fn ratio(waf: Option<f64>) -> String {
     waf.map_or_else(|| "–".to_owned(), |waf| format!("{waf:.3}"))
 }
 
-/// As on the scripted page: the space does not break.
+/// Formats a percentage as on the scripted page, with a non-breaking space.
 fn percent(share: f64) -> String {
     wafer_record::text::percent(share).replace(' ', "\u{a0}")
 }
@@ -111,8 +111,8 @@ fn totals(runs: &[Run]) -> String {
     table("Totals of the runs", &columns, rows)
 }
 
-/// Returns the host writes at each point, on the axis that all runs share: multiples of the capacity where each has
-/// one, else GB.
+/// Returns the host writes at each point, on the axis shared by all runs: multiples of the capacity if each run has
+/// one, otherwise GB.
 fn volumes(record: &Record, in_capacities: bool) -> Vec<f64> {
     let unit = if in_capacities { logical(record).unwrap_or(1) as f64 } else { 1e9 };
     record.timeline.host_bytes.iter().map(|host| *host as f64 / unit).collect()
@@ -123,7 +123,7 @@ fn axis(layout: &Layout, in_capacities: bool) -> &str {
     if in_capacities { &words.capacities } else { &words.gigabytes }
 }
 
-/// Returns words as a heading.
+/// Capitalizes words as a heading.
 fn heading(words: &str) -> String {
     let (first, rest) = words.split_at(words.chars().next().map_or(0, char::len_utf8));
     first.to_uppercase() + rest
@@ -189,7 +189,7 @@ fn latencies(runs: &[Run]) -> String {
                 us(r.mean_us),
             ];
             row.extend(PERCENTILES.iter().map(|(p, percent)| {
-                // At least one request lies beyond a percentile.
+                // Percentiles are known only if at least one request is beyond them.
                 let known = r.count as f64 * (1.0 - percent / 100.0) >= 1.0;
                 let value = r.percentiles_us.get(*p).filter(|_| known);
                 value.map_or_else(|| number("–".to_owned()), |value| us(*value))
@@ -345,7 +345,7 @@ mod tests {
         for part in ["&lt;script&gt;", "2.000", "10.0 GB", "WAF 2.000", "greedy", "handle 0"] {
             assert!(html.contains(part), "{part} in\n{html}");
         }
-        // One chart of the runs and one of the handles of each; the run that ends early has a mark.
+        // One chart of the runs and one of the handles of each; the run that ends early is marked.
         assert_eq!(html.matches("<svg ").count(), 3);
         assert_eq!(html.matches("class=\"end\"").count(), 1);
         assert!(html.len() < 60_000, "{} bytes: curves are thinned", html.len());
