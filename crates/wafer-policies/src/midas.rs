@@ -1,18 +1,19 @@
-//! MiDAS: groups in a chain, sized by a model (Oh et al., "MiDAS: minimizing write amplification in log-structured systems
-//! through adaptive group number and size configuration", FAST '24).
+//! MiDAS: groups in a chain, sized by a model (Oh et al., "MiDAS: minimizing write amplification in log-structured
+//! systems through adaptive group number and size configuration", FAST '24).
 //!
-//! Written data waits in a group of its own, short-lived data in another. What is valid when its turn comes, first in first
-//! out, moves to the next group. The last groups are collected greedily. How long data stays in each group, and how many there
-//! are, follows from how long pages stay valid (the paper's update interval distribution): the chain that relocates least by
-//! the model is searched again every [`EPOCH`]. A group whose victims do not hold what the model said is joined to the last.
+//! Written data waits in one group, short-lived data in another. Data that is still valid when its turn comes, first in
+//! first out, moves to the next group. The last groups are collected greedily. The number of groups, and how long data
+//! stays in each, follow from how long pages stay valid (the paper's update interval distribution): every [`EPOCH`],
+//! the policy searches for the chain that relocates least by the model. A group whose victims do not match the model is
+//! joined to the last group.
 //!
-//! The paper has one stream; here each handle has its chain, and the last groups of all share the remaining space. It
-//! samples the intervals of one page in a hundred; here they are derived from valid counts, as for `gittins`. Needs
-//! `gc.separation = "midas"` for short-lived data and all groups, which it requests where reclaim units are spare; with
-//! other separations and destinations it has those groups that they keep apart.
+//! The paper has one stream; here each handle has its own chain, and the last groups of all chains share the remaining
+//! space. The paper samples the intervals of one page in a hundred; here they are derived from valid counts, as for
+//! `gittins`. Short-lived data and all groups need `gc.separation = "midas"`, which the policy requests if enough
+//! reclaim units are spare. With other separations and destinations, it has only the groups that those keep apart.
 //!
-//! State: 40 bytes for each reclaim unit, and 30 KiB for each handle in use. Work per collection: a walk over the reclaim units; in
-//! each epoch some thousand evaluations of the model for each handle in use.
+//! State: 40 bytes for each reclaim unit, and 30 KiB for each handle in use. Work per collection: a walk over the
+//! reclaim units; in each epoch, some thousand evaluations of the model for each handle in use.
 
 mod model;
 #[cfg(test)]
@@ -35,38 +36,40 @@ pub(super) const INFO: PolicyInfo = PolicyInfo {
     make: |config| Ok(Box::new(Midas::new(config))),
 };
 
-/// Device writes over which what was seen fades by half.
+/// Device writes after which the weight of observations halves.
 const HALF_LIFE: f64 = 1.0;
-/// Device writes after which groups are sized again.
+/// Device writes after which groups are resized.
 const EPOCH: f64 = 0.25;
-/// Device writes for which a group that the model did not fit is joined to the last.
+/// Device writes for which a group that did not match the model is joined to the last group.
 const JOINED: f64 = 1.0;
-/// Device writes that short-lived data stays at first. How short its life is follows from how long it stays, so it has to begin
-/// with some time.
+/// Device writes that short-lived data stays at first. How long it lives is observed only while it stays, so the
+/// initial time must not be zero.
 const SHORT: f64 = 0.05;
-/// Epochs after which a group should hold what the model says.
+/// Epochs after which a group should match the model.
 const SETTLED: u32 = 3;
-/// How far the mean valid share of a group's victims may be from that of the model (as in the paper), and victims that make a mean.
+/// Maximum difference between the mean valid share of a group's victims and the model's (as in the paper), and minimum
+/// victims for a mean.
 const MOST_ERROR: f64 = 0.1;
 const FEWEST_VICTIMS: u32 = 8;
-/// Device writes after the closing of a reclaim unit within which its first look still tells when its pages died.
+/// Device writes after closing a reclaim unit within which its first observation still reveals when its pages died.
 const MOST_TIME: f64 = 1.0 / 16.0;
-/// Reclaim units looked at for each collection, in turn.
+/// Reclaim units observed per collection, in turn.
 const LOOKS: u32 = 64;
 
-/// The last group of a chain that has all.
+/// The last group of a chain with all groups.
 const LAST: u8 = GROUPS as u8 - 1;
 
-/// What was seen of one reclaim unit.
+/// The observations of one reclaim unit.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Track {
-    /// Position in the order of closing, plus one: distinguishes present contents from former ones.
+    /// Position in the order of closing, plus one: distinguishes current contents from earlier ones.
     order: u64,
-    /// Host pages written to the device at the last look, and, on average, when its pages were written.
+    /// Host pages written to the device at the last observation, and the mean of that count when its pages were
+    /// written.
     at: u64,
     written: f64,
     valid: u32,
-    /// Its chain, and its group, which is the last one for what its own had no room for when it was sized.
+    /// Its chain and group; the group is the last one if its own had no room when it was sized.
     chain: u16,
     group: u8,
 }
@@ -80,11 +83,11 @@ impl Track {
 /// A group of a chain.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Group {
-    /// Host pages written to the device while data stays in it; none: it is collected greedily.
+    /// Host pages written to the device while data stays in the group; `None` if it is collected greedily.
     time: Option<f64>,
-    /// Share of all pages that it then takes.
+    /// The resulting share of all pages.
     size: Option<f64>,
-    /// Epochs since it has a time.
+    /// Epochs since it got a time.
     epochs: u32,
     /// Valid share of its victims by the model.
     expected: f64,
@@ -93,20 +96,20 @@ struct Group {
     moved: f64,
     /// Host pages written to the device until which it stays joined to the last group.
     joined_until: u64,
-    /// Pages moved to it since its last reclaim unit was closed, and the sum of the times at which they were written.
+    /// Pages moved to it since its last reclaim unit was closed, and the sum of their times of writing.
     pages: f64,
     written: f64,
 }
 
-/// What is known of a handle; the first is data of several handles.
+/// The state of a handle; the first is for data of several handles.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Chain {
-    /// Whether its groups were sized before.
+    /// Whether its groups have been sized before.
     sized: bool,
     groups: [Group; GROUPS],
-    /// Pages that hosts wrote, fading, of each class.
+    /// Host pages written to each class, decayed.
     writes: [f64; HEADS],
-    /// Lives of all pages by their age since they were written, and of those that hosts wrote by class.
+    /// Lifetimes of all pages by age since they were written, and those of host writes by class.
     all: Curve,
     heads: [Curve; HEADS],
 }
@@ -123,7 +126,7 @@ impl Chain {
         }
     }
 
-    /// Counts pages of a group that died between two ages, of so many.
+    /// Counts `died` pages of a group that died between two ages, of `alive` on average.
     fn count(&mut self, bins: &Bins, group: usize, from: f64, to: f64, died: f64, alive: f64) {
         self.all.count(bins, from, to, died, alive);
         if let Some(curve) = self.heads.get_mut(group) {
@@ -131,7 +134,7 @@ impl Chain {
         }
     }
 
-    /// Returns the group to which a victim's pages move, if the drive separates that many.
+    /// Returns the group to which a victim's pages move, as far as the drive separates that many.
     fn next(&self, group: usize) -> usize {
         let last = (HEADS..GROUPS).find(|at| self.groups[*at].size.is_none()).unwrap_or(GROUPS - 1);
         match self.groups[group].size {
@@ -156,9 +159,9 @@ struct Midas {
     tracks: Vec<Track>,
     chains: Vec<Option<Chain>>,
     turn: u32,
-    /// Host pages written to the device when groups were sized last.
+    /// Host pages written to the device when groups were last sized.
     sized: u64,
-    /// Whether it says where data moves: other separations do that themselves.
+    /// Whether the policy chooses the destination; other separations do that themselves.
     #[serde(skip)]
     chooses: bool,
     #[serde(skip)]
@@ -178,7 +181,7 @@ fn place(rus: &RuView<'_>, ru: RuId) -> (usize, usize) {
     (1 + handle.index(), group)
 }
 
-/// Returns the pages of a group of reclaim units.
+/// Returns the number of pages in a reclaim group.
 fn pages_of(rus: &RuView<'_>) -> f64 {
     rus.range.len() as f64 * f64::from(rus.pages_per_ru)
 }
@@ -197,7 +200,7 @@ impl Midas {
         self.chains[number].get_or_insert_with(Chain::new)
     }
 
-    /// Takes note of what became of a candidate since the last look.
+    /// Observes how a candidate has changed since the last observation.
     fn look(&mut self, rus: &RuView<'_>, ru: RuId, valid: u32) {
         let bins = self.bins.take().unwrap_or_else(|| Bins::new(rus.pages_per_ru));
         let order = rus.closed_order(ru) + 1;
@@ -219,7 +222,7 @@ impl Midas {
             }
             let from = (opened as f64 - written).max(0.0);
             let (died, alive) = (f64::from(full - valid), f64::from(full + valid) / 2.0);
-            // When pages died of a unit that was closed long ago is not known.
+            // When pages died in a unit that was closed long ago is unknown.
             if now > opened && (now - closed) as f64 <= MOST_TIME * pages_of(rus) {
                 chain.count(&bins, group, from, now as f64 - written, died, alive);
             }
@@ -237,7 +240,7 @@ impl Midas {
         self.tracks[ru.index()] = track;
     }
 
-    /// Looks at candidates that are new or whose turn it is, and sorts all into their groups.
+    /// Observes candidates that are new or due, and sorts all into their groups.
     fn observe(&mut self, rus: &RuView<'_>) -> (f64, f64) {
         let range = rus.range.clone();
         if self.tracks.len() < range.end as usize {
@@ -263,7 +266,7 @@ impl Midas {
         (pages, all_valid)
     }
 
-    /// Sizes the groups again if it is time; closed reclaim units have this many pages, of which so many are valid.
+    /// Resizes the groups if that is due. Closed reclaim units have `pages` pages, `valid` of them valid.
     fn size(&mut self, rus: &RuView<'_>, pages: f64, valid: f64) {
         let device = pages_of(rus);
         let time = (rus.now - self.sized) as f64 / device;
@@ -317,7 +320,7 @@ impl Midas {
         self.relieve(rus);
     }
 
-    /// Hands the oldest reclaim units that a group has no room for to the last group, as they are.
+    /// Reassigns the oldest reclaim units for which a group has no room to the last group, without moving them.
     fn relieve(&mut self, rus: &RuView<'_>) {
         let device = rus.range.len() as f64;
         let mut order: Vec<(u64, u32)> =
@@ -344,7 +347,7 @@ impl Midas {
         }
     }
 
-    /// Takes note of a candidate of its group.
+    /// Adds a candidate to the members of its group.
     fn sort(&mut self, ru: RuId, order: u64, valid: u32) {
         let (chain, group) = self.tracks[ru.index()].place();
         if self.members.len() <= chain {
@@ -356,8 +359,9 @@ impl Midas {
         }
     }
 
-    /// Returns the oldest of the group that is most above its size, or the emptiest of the last groups. An oldest one of which
-    /// nothing died is handed to the last group as it is: to move it would gain nothing.
+    /// Returns the oldest candidate of the group that most exceeds its size, or the emptiest of the last groups. An
+    /// oldest candidate without invalid pages is reassigned to the last group instead, because moving it would gain
+    /// nothing.
     fn choose(&mut self, rus: &RuView<'_>) -> Option<RuId> {
         let device = rus.range.len() as f64;
         let mut most: Option<(f64, RuId)> = None;

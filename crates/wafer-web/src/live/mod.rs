@@ -1,8 +1,8 @@
 //! Monitoring of a running device from a browser, a terminal or Prometheus.
 //!
 //! [`serve`] serves a [`LiveSource`] over HTTP: the live page at `/`, JSON below `/api/v1`, server-sent events at
-//! `/api/v1/events`, Prometheus metrics at `/metrics`, and requests of operators at `/ctl`. `docs/reference/live-api.md` documents
-//! them.
+//! `/api/v1/events`, Prometheus metrics at `/metrics`, and requests of operators at `/ctl`, as documented in
+//! `docs/reference/live-api.md`.
 //!
 //! - `sampler.rs`: one task samples the source at even intervals, keeps a bounded history, and serializes each
 //!   state once.
