@@ -1,14 +1,14 @@
 //! What the index policies learn: how pages of each class are invalidated with age, from valid counts alone
 //! (`docs/concepts/gittins.md`).
 //!
-//! A class is a handle and a generation, or the mixed data of several handles. Pages that became invalid since the
-//! last look at their reclaim unit, summed by age, are a hazard, which gives a survival curve. A class of which
-//! little was seen is taken for the mean of its handle: without that, its pages would seem to live for ever, and it
-//! would be collected first.
+//! A class is a handle and a generation, or the mixed data of several handles. Pages invalidated since the last
+//! observation of their reclaim unit, summed by age, yield a hazard and from that a survival curve. A class with few
+//! observations is taken for the mean of its handle: otherwise its pages would seem to live forever, and it would be
+//! collected first.
 //!
-//! State: 48 bytes for each reclaim unit, and 12 KiB for each class in use and for each handle. Work per
-//! collection: one comparison for each reclaim unit, and a look and an index for [`LOOKS`] of them in turn, for
-//! those closed since, and for the [`SHORT_LIST`] that could be chosen.
+//! State: 48 bytes for each reclaim unit, and 12 KiB for each class in use and for each handle. Work per collection:
+//! one comparison for each reclaim unit, and an observation and an index for [`LOOKS`] of them in turn, for those
+//! closed since the last collection, and for the [`SHORT_LIST`] of possible victims.
 
 pub(crate) use wafer_survival::Prospect;
 use wafer_survival::{Bins, Curve};
@@ -20,38 +20,38 @@ use super::interface::{Learned, RuView, Smaller, VictimPolicy};
 use wafer_interface::{Owner, RuId};
 use wafer_separation::death_time;
 
-/// Device writes over which what was seen fades by half.
+/// Device writes after which the weight of observations halves.
 const HALF_LIFE: f64 = 2.0;
-/// Curves are derived again after this share of a device write.
+/// Share of a device write after which curves are derived again.
 const REFRESH: f64 = 1.0 / 64.0;
-/// Between two looks at a reclaim unit at most this share of a device write may pass; otherwise what was invalidated in
-/// the meantime is not counted.
+/// Maximum share of a device write between two observations of a reclaim unit; after more, the pages invalidated in
+/// the meantime are not counted.
 const MOST_TIME: f64 = 1.0 / 16.0;
-/// Reclaim units looked at for each collection, in turn.
+/// Reclaim units observed per collection, in turn.
 const LOOKS: u32 = 64;
-/// How many of the lowest indices are looked at again before the choice.
+/// Number of lowest indices to update before the choice.
 const SHORT_LIST: usize = 12;
-/// Device writes that prospects reach.
+/// Device writes covered by prospects.
 const HORIZON: f64 = 4.0;
-/// Classes of what the host wrote through one handle: where the drive separates, those of separation.
+/// Classes of host writes through one handle: where the drive separates, those of separation.
 const HOST_CLASSES: usize = 1 + death_time::CLASSES as usize;
-/// The class of a handle's relocated data that was grouped by death time.
+/// The class of a handle's relocated data grouped by death time.
 const GROUPED: usize = HOST_CLASSES + 8;
-/// Classes of one handle: what the host wrote, the generations of relocated data and what is grouped.
+/// Classes of one handle: host writes, the generations of relocated data, and grouped data.
 const PER_HANDLE: usize = GROUPED + 1;
 
-/// Returns where a class is counted in `Known::handles`.
+/// Returns the index in `Known::handles` at which a class is counted.
 fn handle_of(class: usize) -> usize {
     class.div_ceil(PER_HANDLE)
 }
 
-/// What was seen of one reclaim unit.
+/// The observations of one reclaim unit.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Track {
-    /// Position in the order of closing, plus one: distinguishes present contents from former ones.
+    /// Position in the order of closing, plus one: distinguishes current contents from earlier ones.
     order: u64,
     closed: u64,
-    /// Host pages written to the device at the last look.
+    /// Host pages written to the device at the last observation.
     at: u64,
     /// Invalid pages times host pages written since.
     pub(crate) waste: f64,
@@ -61,7 +61,7 @@ pub(crate) struct Track {
 }
 
 impl Track {
-    /// Returns the age of the reclaim unit at the last look, in host pages.
+    /// Returns the age of the reclaim unit at the last observation, in host pages.
     fn age(&self) -> f64 {
         (self.at - self.closed) as f64
     }
@@ -72,7 +72,7 @@ pub(crate) trait Index: Default + Send + Serialize + DeserializeOwned {
     /// Whether background GC may take reclaim units that hold valid pages.
     const MOVES_IN_BACKGROUND: bool = true;
 
-    /// Returns the index of a reclaim unit that has valid pages.
+    /// Returns the index of a reclaim unit with valid pages.
     fn value(&self, known: &Known, track: &Track) -> f64;
 
     /// Returns whether a reclaim unit may be collected while another may.
@@ -83,16 +83,16 @@ pub(crate) trait Index: Default + Send + Serialize + DeserializeOwned {
     /// Learns from a victim.
     fn chosen(&mut self, _known: &Known, _track: &Track) {}
 
-    /// Learns from the curves, which were derived again after what was seen faded by this factor.
+    /// Learns from the curves, after they were derived again with counts decayed by `fade`.
     fn refreshed(&mut self, _known: &Known, _fade: f64) {}
 
-    /// Checks what was learned and comes from a file.
+    /// Checks learned state that comes from a file.
     fn check(&self, _known: &Known) -> Result<(), String> {
         Ok(())
     }
 }
 
-/// The policy that collects the smallest index.
+/// The policy that collects the reclaim unit with the smallest index.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(bound = "I: Index")]
 pub(crate) struct ByIndex<I> {
@@ -129,23 +129,23 @@ impl<I: Index> VictimPolicy for ByIndex<I> {
     }
 }
 
-/// What is known of the device.
+/// The observations of the device.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Known {
     tracks: Vec<Track>,
-    /// Made at the first choice.
+    /// Created at the first choice.
     #[serde(skip)]
     bins: Option<Bins>,
     curves: Vec<Option<Curve>>,
-    /// All classes of a handle together; the first is data of several handles.
+    /// All classes of each handle together; the first is for data of several handles.
     handles: Vec<Curve>,
-    /// Pages of a reclaim unit.
+    /// Pages per reclaim unit.
     #[serde(skip)]
     pub(crate) pages: f64,
-    /// Pages of the group that is looked at.
+    /// Pages of the current reclaim group.
     #[serde(skip)]
     pub(crate) device: f64,
-    /// Of each handle, the most generations of relocated data seen to be kept apart.
+    /// For each handle, the maximum number of generations of relocated data seen.
     generations: Vec<usize>,
     refreshed: u64,
     turn: u32,
@@ -155,13 +155,13 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    /// Classes that curves are kept for, in use or not.
+    /// Returns the number of classes with curves, in use or not.
     pub(crate) fn classes(&self) -> usize {
         self.curves.len()
     }
 
-    /// Checks what was learned against the device that it is loaded into: every index that it holds, and
-    /// that nothing was seen in the future.
+    /// Checks learned state against the device that it is loaded into: every index that it contains, and that no
+    /// observation is in the future.
     fn check(&self, rus: &RuView<'_>) -> Result<(), String> {
         let ensure = |holds: bool, what: &str| if holds { Ok(()) } else { Err(what.to_owned()) };
         let (all, now) = (rus.range.len(), rus.now);
@@ -189,7 +189,7 @@ impl Known {
         Ok(())
     }
 
-    /// Makes what was learned on a smaller device that of this one. Of its reclaim units nothing was seen.
+    /// Converts what was learned on a smaller device to this one, whose reclaim units have no observations yet.
     fn stretch(&mut self, smaller: Smaller, rus: &RuView<'_>) {
         let (from, to) = (Bins::new(smaller.pages_per_ru), Bins::new(rus.pages_per_ru));
         for curve in self.handles.iter_mut().chain(self.curves.iter_mut().flatten()) {
@@ -200,7 +200,7 @@ impl Known {
         self.tracks.clear();
     }
 
-    /// Returns where relocated data of a class goes, as far as that was seen.
+    /// Returns the class that relocated data of a class moves to, as far as observed.
     pub(crate) fn next(&self, class: usize) -> usize {
         let Some(number) = class.checked_sub(1) else { return 0 };
         let (handle, place) = (number / PER_HANDLE, number % PER_HANDLE);
@@ -216,7 +216,7 @@ impl Known {
         }
     }
 
-    /// Returns whether a handle was seen to have relocated data grouped by death time.
+    /// Returns whether relocated data of a handle was seen grouped by death time.
     fn grouped(&self, handle: usize) -> bool {
         self.curves.get(1 + handle * PER_HANDLE + GROUPED).is_some_and(Option::is_some)
     }
@@ -229,7 +229,7 @@ impl Known {
         }
     }
 
-    /// What is expected of this reclaim unit if it is left alone.
+    /// Passes to `see` what is expected of this reclaim unit if it is left alone.
     pub(crate) fn prospects(&self, track: &Track, see: impl FnMut(Prospect)) {
         if let (Some(bins), Some(curve)) = (&self.bins, &self.curves[usize::from(track.class)]) {
             let valid = f64::from(track.valid);
@@ -267,14 +267,14 @@ impl Known {
         class as u16
     }
 
-    /// Takes note of what became of a reclaim unit since the last look.
+    /// Observes how a reclaim unit has changed since the last observation.
     fn look(&mut self, rus: &RuView<'_>, ru: RuId, valid: u32) {
         let (order, now) = (rus.closed_order(ru) + 1, rus.now);
         let mut track = self.tracks[ru.index()];
         if track.order != order {
             let class = self.class_of(rus, ru);
             let closed = now - rus.age(ru);
-            // When it lost pages before it was closed is not known: counted as if right after.
+            // When it lost pages before it was closed is unknown; count them as lost right afterwards.
             let full = if now > closed { rus.pages_per_ru } else { valid };
             track = Track { order, closed, at: closed, valid: full, class, ..Track::default() };
         }
@@ -285,7 +285,7 @@ impl Known {
             track.waste += (self.pages - alive) * time;
             let from = track.age();
             let class = usize::from(track.class);
-            // When in a long time pages died is not known.
+            // When pages died during a long interval is unknown.
             let curve = Some(&mut self.curves[class]).filter(|_| time < MOST_TIME * self.device);
             if let (Some(bins), Some(Some(curve))) = (&self.bins, curve) {
                 curve.count(bins, from, from + time, died, alive);
@@ -297,7 +297,7 @@ impl Known {
         self.tracks[ru.index()] = track;
     }
 
-    /// Derives the curves again if it is time. Returns the factor by which counts faded.
+    /// Derives the curves again if that is due. Returns the factor by which counts decayed.
     fn refresh(&mut self, now: u64) -> Option<f64> {
         let time = (now - self.refreshed) as f64;
         if self.refreshed != 0 && time < self.device * REFRESH {
@@ -311,7 +311,7 @@ impl Known {
         Some(fade)
     }
 
-    /// Derives the curves from what was seen, which fades.
+    /// Derives the curves from the observations, which decay.
     fn derive(&mut self, bins: &Bins, fade: f64) {
         self.handles.iter_mut().for_each(|curve| curve.refresh(bins, fade, None));
         for (class, curve) in self.curves.iter_mut().enumerate() {
