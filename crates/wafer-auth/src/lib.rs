@@ -15,7 +15,7 @@
 //! # Invariants
 //! - A controller is [authenticated](Controller::is_authenticated) only by a response to its own challenge, and each
 //!   challenge is used once.
-//! - Whatever a peer sends, the outcome is a message or an [`Explanation`](wafer_nvme::auth::Explanation); nothing panics.
+//! - For any input, the outcome is a message or an [`Explanation`](wafer_nvme::auth::Explanation), never a panic.
 //! - Random bytes come from the caller, so that tests and simulations repeat.
 //!
 //! # Error model

@@ -154,8 +154,8 @@ impl Drive {
     /// Marks bytes of a namespace as uncorrectable, durably: reads fail until the bytes are written or deallocated.
     ///
     /// # Errors
-    /// `INVALID_NAMESPACE` or `FORMAT_IN_PROGRESS` if the namespace is gone, `INTERNAL_ERROR` if it has too many separate
-    /// ranges, `WRITE_FAULT` if the drive cannot be saved.
+    /// `INVALID_NAMESPACE` or `FORMAT_IN_PROGRESS` if the namespace is gone, `INTERNAL_ERROR` if it has too many
+    /// separate ranges, `WRITE_FAULT` if the drive cannot be saved.
     pub fn mark_uncorrectable(
         &self,
         namespace: &Arc<Namespace>,

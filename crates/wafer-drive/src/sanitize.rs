@@ -51,7 +51,7 @@ pub struct SanitizeStatus {
     pub state: SanitizeState,
     /// Command dword 10 of the command.
     pub cdw10: u32,
-    /// Completed fraction of the operation in progress, in 65,536ths.
+    /// Completed fraction of the operation in progress, in units of 1/65,536.
     pub progress: u16,
     /// Whether no host has written since the drive was created or the operation succeeded.
     pub clean: bool,
