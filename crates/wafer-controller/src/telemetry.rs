@@ -113,7 +113,7 @@ impl Subsystem {
         page
     }
 
-    /// Returns the controller-initiated log, which is available until a host has read all of it.
+    /// Returns the controller-initiated log. Reading it without `retain` marks it as no longer available.
     pub(super) fn controller_telemetry(&self, retain: bool) -> Vec<u8> {
         self.capture_telemetry();
         let mut state = self.telemetry();

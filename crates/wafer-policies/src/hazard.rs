@@ -1,9 +1,9 @@
 //! Hazard: the least rate at which waiting saves relocations, h V / (P - V).
 //!
-//! V of P pages are valid; h is the share of them invalidated per host page at this age in this class. It is the gain
-//! from waiting a moment longer, per dead space held in the meantime; with one class and a constant h, the order is
-//! that of greedy. Cost-benefit's age stands for 1/h (Rosenblum and Ousterhout, LFS, SOSP '91); this policy measures h
-//! instead.
+//! V of P pages are valid; h is the share of them invalidated per host page at this age in this class. The index is the
+//! gain from waiting a moment longer, per dead space held in the meantime; with one class and a constant h, the order
+//! is that of greedy. Cost-benefit's age stands for 1/h (Rosenblum and Ousterhout, LFS, SOSP '91); this policy measures
+//! h instead.
 
 use serde::{Deserialize, Serialize};
 
