@@ -78,6 +78,28 @@ impl DeviceConfig {
     pub fn of_bytes(&self) -> DeviceConfig {
         DeviceConfig { timing: None, endurance: None, ..self.clone() }
     }
+
+    /// Checks that the times of everything the device does are known.
+    ///
+    /// # Errors
+    /// What is missing, or contradicts another key.
+    pub fn check_clock(&self) -> Result<(), &'static str> {
+        let Some(timing) = &self.timing else {
+            return Err("`timing` is missing; a clock needs it");
+        };
+        let has_cache_times = timing.slc_program_us.and(timing.slc_read_us).is_some();
+        if self.firmware.slc_cache.0 > 0 && !has_cache_times {
+            return Err(
+                "with `firmware.slc_cache` a clock needs `timing.slc_program_us` and `timing.slc_read_us`",
+            );
+        }
+        if self.firmware.write_buffer.0 > 0 && !timing.buffer_protected {
+            return Err(
+                "`firmware.write_buffer` survives a power loss, but `timing.buffer_protected` is false",
+            );
+        }
+        Ok(())
+    }
 }
 
 /// Size and number of reclaim units.

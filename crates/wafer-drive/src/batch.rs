@@ -17,6 +17,8 @@ pub struct Batch {
     runs: Vec<(Arc<Namespace>, usize)>,
     /// Data transfer commands, which SMART counts.
     pub transferred: Transferred,
+    /// The ticket of the command that they belong to, if the drive [emulates](crate::Drive::emulate) time; else 0.
+    pub ticket: u64,
 }
 
 impl Batch {

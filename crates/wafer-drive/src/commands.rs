@@ -6,6 +6,7 @@ use wafer_interface::{Command, Op, Placement, RgId, RuhId};
 use wafer_nvme::{FdpEventType, Status};
 
 use super::change::Change;
+use super::emulated::Origin;
 use super::{Batch, Drive, EventRecord, Inner, Namespace};
 
 /// Numbers of data transfer commands, which SMART counts.
@@ -48,9 +49,10 @@ impl Drive {
             let mut inner = self.lock();
             let live = batch.live();
             let (first, rest) = live.split_first().map_or((&[][..], &[][..]), |(f, r)| (*f, r));
-            recorded = self.apply_locked(&mut inner, host, first, batch.transferred);
+            let origin = Origin { host, ticket: batch.ticket };
+            recorded = self.apply_locked(&mut inner, origin, first, batch.transferred);
             for commands in rest {
-                let part = self.apply_locked(&mut inner, host, commands, Transferred::default());
+                let part = self.apply_locked(&mut inner, origin, commands, Transferred::default());
                 recorded = recorded.and(part);
             }
         }
@@ -111,7 +113,7 @@ impl Drive {
             return Err(Status::INVALID_NAMESPACE);
         }
         let update = Command::update(namespace.id(), pid);
-        self.apply_locked(&mut inner, host, &[update], Transferred::default())
+        self.apply_locked(&mut inner, host.into(), &[update], Transferred::default())
     }
 
     /// Logs a placement identifier that its namespace does not define, of a command that the device does not see.

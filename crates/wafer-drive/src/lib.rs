@@ -12,10 +12,10 @@
 //!   `snapshot.rs`: state for monitoring.
 //! - `persistence.rs`: when the files are written; `checkpoint.rs`, `journal.rs`, `change.rs`: their contents;
 //!   `resume.rs`: restoring a drive; `health.rs`: failing files. `life.rs`: SMART counts. `wear.rs`: wear.
-//! - `protection.rs`: write protection and uncorrectable blocks (`marks.rs`). `reservation.rs`: reservations.
+//! - `protection.rs`: write protection and uncorrectable blocks. `reservation.rs`: reservations.
 //!   `sanitize.rs`: Sanitize. `self_test.rs`: Device Self-test. `firmware.rs`: firmware slots. `download.rs`: images.
 //! - `streams.rs`: streams of a drive without FDP.
-//! - `clock.rs`, `random.rs`: all access to time and randomness, which tests replace.
+//! - `emulated.rs`: a drive whose completions take the time of its media.
 //!
 //! # Invariants
 //! - The device counts commands in the order in which they are [applied](Drive::apply), under one lock, in batches;
@@ -33,14 +33,14 @@
 //! of the medium. The files of an existing drive are checked before use and never cause a panic.
 //!
 //! # What it does not implement
-//! Latency: a command takes as long as the machine needs. Metadata and protection information.
+//! Metadata and protection information.
 
 mod batch;
 mod change;
 mod checkpoint;
-pub mod clock;
 mod commands;
 mod download;
+mod emulated;
 mod end_of_life;
 mod events;
 mod firmware;
@@ -48,13 +48,11 @@ mod health;
 mod journal;
 mod life;
 mod manage;
-mod marks;
 mod namespace;
 mod options;
 mod persistence;
 mod persistent_log;
 mod protection;
-pub mod random;
 mod recorder;
 mod removal;
 mod reservation;
@@ -105,7 +103,7 @@ use space::Space;
 pub use streams::StreamCounts;
 use streams::Streams;
 use wafer_device::{Device, DeviceConfig, Geometry};
-use wafer_interface::{Command, Counters, FdpEvent, NsId, Observer, RuhId};
+use wafer_interface::{Command, Counters, FdpEvent, MediaWork, NsId, Observer, RuhId};
 use wafer_nvme::Status;
 use wafer_record::capture::CaptureEvent;
 pub use wear::Wear;
@@ -113,23 +111,40 @@ pub use wear::Wear;
 use crate::clock::{Clock, SystemClock};
 use crate::random::{Random, SystemRandom};
 use checkpoint::Initial;
+use emulated::Origin;
+use wafer_emulation::Emulation;
 use wafer_storage::{Backend, DataFile, DataSpec, LogWork};
 use wafer_storage::{Files, Storage};
+pub use wafer_storage::{clock, random};
 
 /// The only endurance group of a drive.
 pub const ENDURANCE_GROUP: u16 = 1;
 
-/// FDP events of the device that have not been logged yet.
+/// What the device has reported and the drive has not handled yet.
 #[derive(Debug, Default)]
-pub(crate) struct Pending(pub(crate) Vec<FdpEvent>);
+pub(crate) struct Pending {
+    pub(crate) events: Vec<FdpEvent>,
+    /// Media work, if it is wanted.
+    pub(crate) work: Vec<MediaWork>,
+    pub(crate) wants_work: bool,
+}
 
 /// Maximum number of pending events. On a drive of realistic size, a batch of commands causes fewer.
 const MOST_PENDING: usize = 4096;
 
 impl Observer for Pending {
+    #[inline(always)]
+    fn wants_media(&self) -> bool {
+        self.wants_work
+    }
+
+    fn media(&mut self, work: &MediaWork) {
+        self.work.push(*work);
+    }
+
     fn event(&mut self, event: &FdpEvent) {
-        if self.0.len() < MOST_PENDING {
-            self.0.push(*event);
+        if self.events.len() < MOST_PENDING {
+            self.events.push(*event);
         }
     }
 }
@@ -211,6 +226,8 @@ pub struct Drive {
     access: AtomicU8,
     notify: OnceLock<Box<dyn Fn(bool) + Send + Sync>>,
     end_of_life: EndOfLife,
+    /// Of a drive whose completions take time.
+    emulation: OnceLock<Emulation>,
 }
 
 impl Drive {
@@ -282,6 +299,7 @@ impl Drive {
             access: AtomicU8::new(Access::All as u8),
             notify: OnceLock::new(),
             end_of_life: EndOfLife::default(),
+            emulation: OnceLock::new(),
         };
         match files {
             None => drive.create_namespaces(&geometry)?,
@@ -484,7 +502,7 @@ impl Drive {
             inner.check_durable()?;
             if let Some(namespace) = namespace {
                 let flush = [Command::flush(namespace)];
-                self.apply_locked(&mut inner, host, &flush, Transferred::default())
+                self.apply_locked(&mut inner, host.into(), &flush, Transferred::default())
                     .map_err(|_| io::Error::other("the drive cannot record the flush"))?;
             }
             self.sync_journal(&mut inner)?;
@@ -506,7 +524,7 @@ impl Drive {
     /// # Errors
     /// `WRITE_FAULT`: the drive cannot record them, so they must not complete with success.
     pub fn apply(&self, host: u16, commands: &[Command]) -> Result<(), Status> {
-        self.apply_locked(&mut self.lock(), host, commands, Transferred::by(commands))
+        self.apply_locked(&mut self.lock(), host.into(), commands, Transferred::by(commands))
     }
 
     /// Adds commands to the journal and applies them.
@@ -516,7 +534,7 @@ impl Drive {
     pub(crate) fn apply_locked(
         &self,
         inner: &mut Inner,
-        host: u16,
+        origin: Origin,
         commands: &[Command],
         mut transferred: Transferred,
     ) -> Result<(), Status> {
@@ -527,9 +545,9 @@ impl Drive {
             let timestamp = inner.timestamp();
             recorded = recorded.and(self.journal_batch(inner, timestamp, transferred, part));
             let namespaces = self.namespaces.read().unwrap_or_else(PoisonError::into_inner);
-            inner.execute(&namespaces, part, transferred, timestamp);
+            self.execute_timed(inner, &namespaces, origin, part, transferred, timestamp);
             drop(namespaces);
-            inner.record_commands(host, part);
+            inner.record_commands(origin.host, part);
             if after.is_empty() {
                 self.note_spare(inner);
                 return recorded;
@@ -555,10 +573,10 @@ impl Inner {
 
     /// Moves the device's events into the log.
     pub(crate) fn log_events(&mut self, timestamp: (u64, u8)) {
-        for event in &self.device.observer().0 {
+        for event in &self.device.observer().events {
             self.events.device_event(event, timestamp, self.device.geometry());
         }
-        self.device.observer_mut().0.clear();
+        self.device.observer_mut().events.clear();
     }
 
     /// Writes the commands recorded so far to the capture. An error ends the recording.

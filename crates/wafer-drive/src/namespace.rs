@@ -7,10 +7,9 @@ use serde::{Deserialize, Serialize};
 use wafer_interface::{LBA_BYTES, NsId, Placement, RuhId};
 use wafer_nvme::Status;
 
-use super::marks::Marks;
 use super::protection::ProtectionCell;
 use super::reservation::ReservationCell;
-use wafer_storage::{NoStore, Store};
+use wafer_storage::{Marks, NoStore, Store};
 
 /// A namespace, shared by all controllers, from its creation or last format until it is deleted or formatted.
 /// Commands in flight then finish on data that no later command reads. A checkpoint of the drive saves everything but

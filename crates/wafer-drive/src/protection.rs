@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use serde::{Deserialize, Serialize};
 use wafer_interface::{Command, LBA_BYTES, Op};
 use wafer_nvme::Status;
+use wafer_storage::Marks;
 
 use super::change::Change;
-use super::marks::Marks;
 use super::{Drive, Inner, Namespace};
 
 /// Maximum number of separate marked ranges per namespace. They are kept in memory and in each checkpoint.
@@ -165,7 +165,7 @@ impl Drive {
         let mut inner = self.lock();
         namespace.check_live()?;
         namespace.check_unprotected()?;
-        if namespace.marks.len() >= MOST_MARKS {
+        if namespace.marks.count() >= MOST_MARKS {
             return Err(Status::INTERNAL_ERROR);
         }
         let change = Change::Uncorrectable { nsid: namespace.nsid, offset, length };
@@ -188,7 +188,7 @@ impl Drive {
     ) -> Result<(), Status> {
         let mut inner = self.lock();
         namespace.check_live()?;
-        if namespace.media_errors.len() >= MOST_MARKS {
+        if namespace.media_errors.count() >= MOST_MARKS {
             return Err(Status::INTERNAL_ERROR);
         }
         let change = Change::MediaError { nsid: namespace.nsid, offset, length, failing };

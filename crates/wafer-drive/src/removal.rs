@@ -121,7 +121,12 @@ impl Drive {
             let blocks = left.min(SLICE);
             let command = Command::deallocate(removal.at, blocks as u32).on(id);
             // If the drive cannot record this, the removal fails at the end.
-            let _ = self.apply_locked(&mut inner, removal.host, &[command], Transferred::default());
+            let _ = self.apply_locked(
+                &mut inner,
+                removal.host.into(),
+                &[command],
+                Transferred::default(),
+            );
             removal.at += blocks;
             return Ok(Some(removal));
         }

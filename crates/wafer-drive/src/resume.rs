@@ -113,7 +113,7 @@ impl Drive {
         // The last server may have been killed before it released the space of deleted and formatted namespaces.
         let released = space::release_gaps(&self.backend, &self.namespaces());
         released.map_err(|e| DriveError::io(&data, e))?;
-        inner.device.observer_mut().0.clear();
+        inner.device.observer_mut().events.clear();
         // The next checkpoint records that it supersedes this journal.
         files.journal.confirm().map_err(|e| DriveError::io(&journal, e))?;
         inner.persistence = Some(files);

@@ -307,42 +307,16 @@ impl Experiment {
         }
     }
 
-    /// Refuses what a run with a clock has no times for.
-    fn check_timed_firmware(&self) -> Result<(), LabError> {
-        let config = &self.device.config;
-        let protected = config.timing.as_ref().is_none_or(|timing| timing.buffer_protected);
-        let has_cache_times = (config.timing.as_ref())
-            .is_none_or(|timing| timing.slc_program_us.and(timing.slc_read_us).is_some());
-        let refused = if !self.timed {
-            None
-        } else if config.firmware.slc_cache.0 > 0 && !has_cache_times {
-            Some(
-                "with `firmware.slc_cache` a run with a clock needs `timing.slc_program_us` and `timing.slc_read_us`",
-            )
-        } else if config.firmware.write_buffer.0 > 0 && !protected {
-            Some(
-                "`firmware.write_buffer` survives a power loss, but `timing.buffer_protected` is false",
-            )
-        } else {
-            None
-        };
-        let place = || format!("device {}", self.device.name);
-        refused.map_or(Ok(()), |reason| Err(LabError::config(place(), reason)))
-    }
-
     /// Builds the workload.
     ///
     /// # Errors
     /// The workload does not fit this device; one line with file, line and key.
     pub fn build(&self) -> Result<Built, LabError> {
-        if self.timed && self.device.config.timing.is_none() {
-            let place = format!("device {}", self.device.name);
-            return Err(LabError::config(
-                place,
-                "`timing` is missing; a run with a clock needs it",
-            ));
+        if self.timed {
+            let place = || format!("device {}", self.device.name);
+            let clock = self.device.config.check_clock();
+            clock.map_err(|reason| LabError::config(place(), reason))?;
         }
-        self.check_timed_firmware()?;
         self.workload.build(&self.target())
     }
 

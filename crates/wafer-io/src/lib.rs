@@ -33,6 +33,7 @@ pub use pool::{Pool, Purpose, Share, Wanted};
 use range::Directive;
 use wafer_drive::{Batch, Drive, Namespace, Reserved};
 use wafer_interface::{Command, NsId, Op, Placement};
+use wafer_media::Request;
 use wafer_nvme::{
     CommandInfo, DataLength, DataTransfer, DirectiveType, NvmOpcode, RwCdw12, Sqe, Status, location,
 };
@@ -155,6 +156,8 @@ pub struct IoQueue {
     recent: Option<Arc<Namespace>>,
     /// Whether FDP was enabled when this batch began.
     fdp: bool,
+    /// Whether a read moves its data only, because it was counted before.
+    counted: bool,
     /// Work of this batch.
     spent: u64,
     /// The rest of the command in progress.
@@ -183,12 +186,35 @@ impl IoQueue {
             recorded: Ok(()),
             scratch: Vec::new(),
             recent: None,
+            counted: false,
             spent: 0,
             rest: None,
             pool,
             wanted: None,
             granted: None,
         }
+    }
+
+    /// Has the commands of the device that follow belong to a ticket of the drive's [emulation](Drive::emulation); 0 is
+    /// none.
+    pub fn set_ticket(&mut self, ticket: u64) {
+        self.batch.ticket = ticket;
+    }
+
+    /// Returns the ticket of the current command, or 0.
+    pub fn ticket(&self) -> u64 {
+        self.batch.ticket
+    }
+
+    /// Executes a read that the device has counted before.
+    ///
+    /// # Errors
+    /// As [`Self::execute`].
+    pub fn read_again(&mut self, sqe: &Sqe, out: &mut Vec<u8>) -> Result<Progress, Failure> {
+        self.counted = true;
+        let read = self.begin(sqe, &[], out);
+        self.counted = false;
+        read
     }
 
     /// Begins a batch of commands, which is a turn.
@@ -371,6 +397,9 @@ impl IoQueue {
         length: u64,
         pid: Placement,
     ) {
+        if self.counted {
+            return;
+        }
         let command = Command {
             lba: Namespace::device_blocks(offset),
             blocks: Namespace::device_blocks(length) as u32,
@@ -478,7 +507,7 @@ impl IoQueue {
         if end_of_life == Some(FailureMode::ReadOnly) {
             return Err(Status::NAMESPACE_WRITE_PROTECTED.into());
         }
-        if !self.drive.may_block() {
+        if !self.drive.may_block() && self.drive.emulation().is_none() {
             return Ok(false);
         }
         let through = end_of_life == Some(FailureMode::WriteThrough);
@@ -503,7 +532,12 @@ impl IoQueue {
     /// Makes everything counted durable. If that fails, the drive logs the reason.
     fn flush(&self, namespace: Option<NsId>) -> Result<(), Failure> {
         let flushed = self.drive.flush(self.controller.host, namespace);
-        flushed.map_err(|_| Status::WRITE_FAULT.into())
+        flushed.map_err(|_| Failure::from(Status::WRITE_FAULT))?;
+        if let Some(emulation) = self.drive.emulation() {
+            let flush = Command::flush(namespace.unwrap_or(NsId(0)));
+            emulation.submit(|now| Request::of(&flush, self.batch.ticket, now, 0, 0, false), &[]);
+        }
+        Ok(())
     }
 }
 

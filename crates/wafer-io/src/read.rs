@@ -19,7 +19,7 @@ impl IoCommand for Read {
         super::reserve(out, length as usize);
         IoQueue::append_read(&namespace, offset, length as usize, out, self.0.lba)?;
         queue.count(Op::Read, &namespace, offset, length, Placement::NONE);
-        queue.batch.transferred.reads += 1;
+        queue.batch.transferred.reads += u64::from(!queue.counted);
         Ok(Step::Done)
     }
 }

@@ -1,7 +1,8 @@
 //! Storage of user data. The device model only counts; a [`Backend`] stores the bytes, with one [`Store`] per
 //! namespace, and makes short writes atomic ([`WriteLog`]).
 //!
-//! All access to files goes through [`Storage`], which tests replace to inject faults.
+//! All access to files goes through [`Storage`], to time through [`clock`] and to randomness through [`random`]; tests
+//! replace them to inject faults.
 //!
 //! | backend | data | survives the server | memory |
 //! |---|---|---|---|
@@ -9,10 +10,13 @@
 //! | `memory` | kept in memory, allocated as it is written | no | as much as was written |
 //! | `file:PATH` | one sparse file | yes | none |
 
+pub mod clock;
 mod file;
 mod files;
 mod journal_file;
+mod marks;
 mod memory;
+pub mod random;
 mod store;
 mod sync_note;
 #[cfg(test)]
@@ -28,6 +32,7 @@ use std::{fmt, io};
 pub use file::DataFile;
 pub use files::{Files, Storage, StorageFile};
 pub use journal_file::JournalFile;
+pub use marks::Marks;
 pub use store::NoStore;
 pub use store::Store;
 pub use sync_note::SyncNote;

@@ -16,9 +16,9 @@ use crate::common::{set, smart, sqe};
 /// Returns a host with a queue on a drive whose reclaim units endure 20 erases.
 fn open(storage: &FaultyStorage) -> (Arc<Controller>, IoQueue) {
     let environment = Environment { storage: Arc::new(storage.clone()), ..Environment::default() };
-    let firmware = serde_json::json!({ "retire_after": 20 });
+    let keys = serde_json::json!({ "firmware": { "retire_after": 20 } });
     let data = DataSpec::File("drive.img".into());
-    let controller = fuzzing::connect(&fuzzing::subsystem_of(firmware, data, environment));
+    let controller = fuzzing::connect(&fuzzing::subsystem_of(keys, data, environment));
     let queue = IoQueue::new(Arc::clone(&controller));
     (controller, queue)
 }

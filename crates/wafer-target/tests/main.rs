@@ -4,6 +4,7 @@ mod atomic;
 mod common;
 mod copy;
 mod deallocated;
+mod emulated;
 mod end_of_life;
 mod firmware;
 mod fuzz;

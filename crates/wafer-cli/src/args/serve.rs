@@ -33,12 +33,17 @@ pub(crate) struct ServeArgs {
     pub(crate) device: OptionalDeviceArgs,
 
     /// File with several subsystems to serve, each with its device. Its keys are the options that describe one:
-    /// `device`, `set`, `data`, `record`, `lba`, `invalid_placement`, `fdp_events`, `nqn`, `serial`, `hosts` and
-    /// `seed`.
+    /// `device`, `set`, `time`, `data`, `record`, `lba`, `invalid_placement`, `fdp_events`, `nqn`, `serial`, `hosts`
+    /// and `seed`.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath,
-        conflicts_with_all = ["device", "set", "data", "record", "lba", "invalid_placement", "fdp_events", "nqn", "serial",
+        conflicts_with_all = ["device", "set", "time", "data", "record", "lba", "invalid_placement", "fdp_events", "nqn", "serial",
             "hosts", "seed", "http"])]
     pub(crate) subsystems: Option<PathBuf>,
+
+    /// Complete each command when the drive's media would have, by the `timing` of the device: hosts see the latency and
+    /// bandwidth of the drive, with garbage collection, as far as this machine is faster.
+    #[arg(long)]
+    pub(crate) time: bool,
 
     /// Data backend: `none` (writes are dropped, reads return zeroes), `memory`, or `file:PATH`, which
     /// also keeps the state of the device.

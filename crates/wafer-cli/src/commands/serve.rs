@@ -57,6 +57,9 @@ pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
                 matches!(&error, ConfigError::Invalid { place: Place::Override { .. }, .. });
             spec.error(if overrides { "set" } else { "device" }, error.into())
         })?;
+        if spec.time {
+            device.config.check_clock().map_err(|reason| unclocked(&spec, &device, reason))?;
+        }
         drive_files::claim(&mut files, &spec.device, &spec.data, None)
             .map_err(|error| spec.error("data", error.into()))?;
         let mut records = spec.record.iter();
@@ -118,6 +121,11 @@ pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
     served.iter().try_for_each(|served| end(args, served, timeline.clone(), quiet))
 }
 
+/// Returns the error of a drive that cannot have a clock.
+fn unclocked(spec: &Spec, device: &ResolvedDevice, reason: &str) -> LabError {
+    spec.error("time", LabError::config(format!("device {}", device.name), reason))
+}
+
 /// Returns who may connect to a subsystem.
 fn access(args: &ServeArgs, spec: &Spec) -> Result<Access, LabError> {
     match &spec.hosts {
@@ -152,6 +160,9 @@ fn open(
     });
     let drive = Arc::new(drive.map_err(|error| spec.error("data", drive_files::usage(error)))?);
     output::notices(quiet, drive.notices());
+    if spec.time {
+        drive.emulate().map_err(|reason| unclocked(&spec, &device, &reason))?;
+    }
     let defaults = SubsystemOptions::of_drive(&drive, &device.name);
     let options = SubsystemOptions {
         nqn: spec.nqn.clone().unwrap_or(defaults.nqn),

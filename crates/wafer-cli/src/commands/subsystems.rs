@@ -22,6 +22,7 @@ pub(crate) struct Spec {
     pub(crate) lba: Option<u32>,
     pub(crate) refuse_invalid_placement: bool,
     pub(crate) fdp_events: bool,
+    pub(crate) time: bool,
     pub(crate) nqn: Option<String>,
     pub(crate) serial: Option<String>,
     pub(crate) hosts: Option<PathBuf>,
@@ -41,6 +42,8 @@ struct Table {
     invalid_placement: Placement,
     #[serde(default)]
     fdp_events: bool,
+    #[serde(default)]
+    time: bool,
     nqn: Option<String>,
     serial: Option<String>,
     hosts: Option<PathBuf>,
@@ -91,6 +94,7 @@ pub(crate) fn of(args: &ServeArgs) -> Result<Vec<Spec>, LabError> {
         lba: args.lba,
         refuse_invalid_placement: args.invalid_placement == InvalidPlacement::Error,
         fdp_events: args.fdp_events,
+        time: args.time,
         nqn: args.nqn.clone(),
         serial: args.serial.clone(),
         hosts: args.hosts.clone(),
@@ -145,6 +149,7 @@ fn described(layers: &Layers) -> Result<Spec, ConfigError> {
         lba: table.lba,
         refuse_invalid_placement: table.invalid_placement == Placement::Error,
         fdp_events: table.fdp_events,
+        time: table.time,
         nqn: table.nqn,
         serial: table.serial,
         hosts: table.hosts,

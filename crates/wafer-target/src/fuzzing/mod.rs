@@ -34,17 +34,19 @@ pub fn subsystem_on(data: DataSpec, environment: Environment) -> Arc<Subsystem> 
     subsystem_of(serde_json::json!({}), data, environment)
 }
 
-/// Like [`subsystem_on`], with other keys of the device's `firmware`.
+/// Like [`subsystem_on`], with other keys of the device.
 pub fn subsystem_of(
-    firmware: serde_json::Value,
+    keys: serde_json::Value,
     data: DataSpec,
     environment: Environment,
 ) -> Arc<Subsystem> {
-    let device: DeviceConfig = serde_json::from_value(serde_json::json!({
+    let mut device = serde_json::json!({
         "capacity": "4MiB", "reclaim_unit": { "size": "1MiB", "count": 14 }, "handles": 2, "groups": 1,
-        "firmware": firmware,
-    }))
-    .expect("a configuration");
+    });
+    for (key, value) in keys.as_object().into_iter().flatten() {
+        device[key] = value.clone();
+    }
+    let device: DeviceConfig = serde_json::from_value(device).expect("a configuration");
     let options = DriveOptions {
         device,
         seed: 0,

@@ -8,7 +8,7 @@ use wafer_nvme::zerocopy::{FromBytes as _, IntoBytes as _};
 use wafer_nvme::*;
 
 use super::pdu::{self, Agreed, Fatal, Incoming, MAX_CAPSULE, MAX_H2C_DATA, fatal, header_fault};
-use super::queue::Queue;
+use super::queue::{Mailbox, Queue};
 use wafer_controller::Latch;
 use wafer_controller::{ADMIN_CAPSULE_DATA, Controller, Failure, Reached, Subsystem};
 use wafer_io::{Pool, Share, Wanted};
@@ -136,6 +136,12 @@ impl Connection {
         }
     }
 
+    /// Returns where held commands of a drive with a clock arrive when their time has come.
+    pub(crate) fn mailbox(&self) -> Option<Arc<Mailbox>> {
+        let Phase::Queue(queue) = &self.phase else { return None };
+        queue.mailbox().cloned()
+    }
+
     /// Returns whether the current command waits for memory, which blocks the following ones.
     pub(crate) fn is_blocked(&self) -> bool {
         matches!(&self.phase, Phase::Queue(queue) if queue.is_blocked())
@@ -146,6 +152,7 @@ impl Connection {
         let Phase::Queue(queue) = &self.phase else { return false };
         queue.qid > 0
             && queue.due().is_none()
+            && queue.mailbox().is_none()
             && queue.wanted().is_none()
             && queue.oldest_transfer().is_none()
             && queue.owed_message().is_none()

@@ -17,6 +17,7 @@ use super::input::Input;
 use super::network::Stream;
 use super::output::Output;
 use super::pace::Pace;
+use super::queue::Mailbox;
 use wafer_controller::Latch;
 use wafer_controller::{Controller, Reached, Subsystem};
 use wafer_io::TURN;
@@ -71,6 +72,7 @@ pub(super) async fn serve<S: Stream>(
             None => memory = None,
         }
         let (dropped, due) = connection.faults();
+        let mailbox = connection.mailbox();
         input.fit(&pool, transfer.is_some());
         let mut left_thread = false;
         if S::LEAVES_QUEUE && threads && pace.is_quick() && connection.expects_command() {
@@ -108,6 +110,7 @@ pub(super) async fn serve<S: Stream>(
             () = dropped.wait() => return End::Stopped,
             event = wait(controller.as_ref(), deadline) => event,
             () = until(due) => Event::Wake,
+            () = arrived(mailbox.as_deref()) => Event::Wake,
             share = granted(&mut memory) => Event::Memory(share),
             read = stream.read(input.room()), if input.has_room() => match read {
                 Ok(0) => return End::Closed,
@@ -221,6 +224,14 @@ enum Event {
     Closed,
     TimedOut,
     KeepAlive,
+}
+
+/// Waits for a held command whose time has come.
+async fn arrived(mailbox: Option<&Mailbox>) {
+    match mailbox {
+        Some(mailbox) => mailbox.arrived().await,
+        None => std::future::pending().await,
+    }
 }
 
 /// Waits until a time, or forever without one.

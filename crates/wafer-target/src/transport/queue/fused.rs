@@ -183,6 +183,7 @@ impl Queue {
         let sqes = [first.sqe, second.sqe];
         let opcodes = sqes.map(|sqe| NvmOpcode(sqe.opcode));
         let aborted = || Err(Status::FAILED_FUSED.into());
+        let timed = self.take_ticket();
         let done = match (first.data, second.data) {
             _ if opcodes != [NvmOpcode::COMPARE, NvmOpcode::WRITE] => {
                 [Err(location!(flags).into()), Err(location!(flags).into())]
@@ -198,8 +199,12 @@ impl Queue {
             // The data was not requested because the other command failed.
             _ => [aborted(), aborted()],
         };
-        for (sqe, done) in sqes.iter().zip(done) {
-            self.complete(sqe, done.map(|()| Reply::default()), out);
+        let outcomes = sqes.into_iter().zip(done);
+        if timed {
+            return self.hold(outcomes.collect(), out);
+        }
+        for (sqe, done) in outcomes {
+            self.complete(&sqe, done.map(|()| Reply::default()), out);
         }
     }
 }

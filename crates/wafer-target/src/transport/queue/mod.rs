@@ -2,6 +2,7 @@
 
 mod authentication;
 mod delayed;
+mod emulated;
 mod fused;
 
 use std::mem::offset_of;
@@ -14,6 +15,8 @@ use wafer_nvme::*;
 use wafer_ocp::latency::Stopwatch;
 
 use self::delayed::Delayed;
+use self::emulated::Held;
+pub(super) use self::emulated::Mailbox;
 use self::fused::{Data, Fused};
 use super::pdu::{self, Agreed, Fatal, Incoming, fatal, header_fault};
 use super::transfer::{Complete, Ready, Transfers};
@@ -61,6 +64,10 @@ pub(crate) struct Queue {
     unfinished: Option<Unfinished>,
     /// Commands to execute later, without delaying others.
     delayed: Vec<Delayed>,
+    /// Commands of a drive with a clock that were executed and are not complete.
+    held: Vec<Held>,
+    /// Where their tickets arrive; none for a drive without a clock.
+    mailbox: Option<Arc<Mailbox>>,
     /// The latch that ends the connection.
     pub(crate) dropped: Latch,
     /// Work of admin commands in this turn, in equivalent bytes of data.
@@ -82,6 +89,8 @@ impl Queue {
         Queue {
             dropped: controller.dropped(qid),
             delayed: Vec::new(),
+            held: Vec::new(),
+            mailbox: controller.subsystem.drive.emulation().map(|_| Arc::default()),
             authentication: authentication::begin(&controller),
             io: IoQueue::with_pool(Arc::clone(&controller), Arc::clone(pool)),
             controller,
@@ -125,10 +134,16 @@ impl Queue {
     /// Continues the command that was interrupted at the end of the last turn.
     pub(crate) fn resume(&mut self, out: &mut Vec<u8>) {
         match self.unfinished.take() {
-            None => self.execute_delayed(out),
+            None => {
+                self.execute_delayed(out);
+                self.release(out);
+            }
             Some(Unfinished::Io(sqe)) => {
                 let progress = self.io.resume();
-                self.io_done(sqe, progress, out);
+                match self.takes_time(&sqe) {
+                    true => self.timed_done(sqe, progress, out),
+                    false => self.io_done(sqe, progress, out),
+                }
             }
             Some(Unfinished::Admin(sqe, rest)) => self.remove(sqe, rest, out),
         }
@@ -139,12 +154,17 @@ impl Queue {
         self.transfers.uses(cid)
             || self.fused.uses(cid)
             || self.delayed.iter().any(|delayed| delayed.sqe.cid.get() == cid)
+            || self.held.iter().any(|held| held.uses(cid))
     }
 
     /// Finishes a command that must not be left incomplete when the connection ends.
     pub(crate) fn finish(&mut self) {
-        if let Some(Unfinished::Admin(_, mut rest)) = self.unfinished.take() {
-            while matches!(rest.step(&self.controller), Ok(false)) {}
+        match self.unfinished.take() {
+            Some(Unfinished::Admin(_, mut rest)) => {
+                while matches!(rest.step(&self.controller), Ok(false)) {}
+            }
+            Some(Unfinished::Io(_)) => self.abandon(),
+            None => {}
         }
     }
 
@@ -240,6 +260,7 @@ impl Queue {
         // A host that respects the size of its queue never has more outstanding.
         let events = if self.qid == 0 { self.controller.waiting_requests() } else { 0 };
         let waiting = self.transfers.pending() + self.fused.pending() + self.delayed.len();
+        let waiting = waiting + self.held.len();
         if waiting + events >= usize::from(self.entries) {
             return Err(fatal(FatalError::SEQUENCE, 0));
         }
@@ -373,9 +394,22 @@ impl Queue {
         if !self.controller.is_ready() {
             return self.complete(sqe, Err(Status::SEQUENCE_ERROR.into()), out);
         }
+        if self.takes_time(sqe) {
+            return self.execute_timed(sqe, data, out);
+        }
+        self.send(sqe, out, |io, out| io.begin(sqe, data, out));
+    }
+
+    /// Executes an I/O command and sends what it has for the host.
+    fn send(
+        &mut self,
+        sqe: &Sqe,
+        out: &mut Vec<u8>,
+        execute: impl FnOnce(&mut IoQueue, &mut Vec<u8>) -> Result<Progress, Failure>,
+    ) {
         let start = pdu::begin_data(out, &self.agreed);
         let data_start = out.len();
-        let mut result = self.io.begin(sqe, data, out);
+        let mut result = execute(&mut self.io, out);
         let length = (out.len() - data_start) as u64;
         if result.is_ok() && length > 0 {
             result = check_sgl(sqe, length).and(result);

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// Marked byte ranges of a namespace, disjoint and not adjacent.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(from = "Vec<(u64, u64)>", into = "Vec<(u64, u64)>")]
-pub(crate) struct Marks {
+pub struct Marks {
     /// Whether there are any; otherwise reads check nothing else.
     any: AtomicBool,
     /// The end of each range, by its start.
@@ -44,17 +44,17 @@ impl From<Marks> for Vec<(u64, u64)> {
 
 impl Marks {
     /// Returns whether any byte is marked.
-    pub(crate) fn any(&self) -> bool {
+    pub fn any(&self) -> bool {
         self.any.load(Ordering::Acquire)
     }
 
     /// Returns the number of ranges.
-    pub(crate) fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.ranges.read().unwrap_or_else(PoisonError::into_inner).len()
     }
 
     /// Returns the first marked byte of a range.
-    pub(crate) fn first(&self, from: u64, end: u64) -> Option<u64> {
+    pub fn first(&self, from: u64, end: u64) -> Option<u64> {
         if !self.any() {
             return None;
         }
@@ -64,7 +64,7 @@ impl Marks {
     }
 
     /// Returns at most `count` marked ranges within a range, ascending: start and end.
-    pub(crate) fn within(&self, from: u64, end: u64, count: usize) -> Vec<(u64, u64)> {
+    pub fn within(&self, from: u64, end: u64, count: usize) -> Vec<(u64, u64)> {
         let ranges = self.ranges.read().unwrap_or_else(PoisonError::into_inner);
         let before = ranges.range(..from).next_back().filter(|(_, last)| **last > from);
         before
@@ -76,7 +76,7 @@ impl Marks {
     }
 
     /// Marks a range.
-    pub(crate) fn add(&self, from: u64, end: u64) {
+    pub fn add(&self, from: u64, end: u64) {
         if from >= end {
             return;
         }
@@ -93,7 +93,7 @@ impl Marks {
     }
 
     /// Removes the marks of a range.
-    pub(crate) fn remove(&self, from: u64, end: u64) {
+    pub fn remove(&self, from: u64, end: u64) {
         if from >= end || !self.any() {
             return;
         }

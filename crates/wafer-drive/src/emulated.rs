@@ -1,0 +1,86 @@
+//! A drive whose completions take the time of its media.
+
+use std::slice::from_ref;
+use std::sync::Arc;
+
+use wafer_emulation::Emulation;
+use wafer_interface::{Command, LBA_BYTES, Op};
+use wafer_media::{Request, Shape};
+
+use super::{Drive, Inner, Namespace, Transferred};
+
+/// Where commands of the device come from.
+#[derive(Clone, Copy)]
+pub(crate) struct Origin {
+    pub(crate) host: u16,
+    /// The ticket of the command of the host, if its completion may be held; else 0.
+    pub(crate) ticket: u64,
+}
+
+impl From<u16> for Origin {
+    fn from(host: u16) -> Self {
+        Origin { host, ticket: 0 }
+    }
+}
+
+impl Drive {
+    /// Runs the media in real time from now on, idle at first.
+    ///
+    /// # Errors
+    /// What is missing in the configuration of the device or does not fit; or the system has no thread left.
+    pub fn emulate(&self) -> Result<(), String> {
+        let inner = self.lock();
+        let geometry = inner.device.geometry();
+        let shape = Shape {
+            page_bytes: geometry.page_bytes,
+            pages_per_ru: geometry.pages_per_ru,
+            ru_count: geometry.ru_count,
+            groups: geometry.groups,
+        };
+        inner.config.check_clock()?;
+        if let Some(timing) = &inner.config.timing {
+            let started = Emulation::start(timing, shape);
+            let _ = self.emulation.set(started.map_err(|(key, why)| format!("{key}: {why}"))?);
+        }
+        Ok(())
+    }
+
+    /// Returns what holds completions back, if anything does.
+    pub fn emulation(&self) -> Option<&Emulation> {
+        self.emulation.get()
+    }
+
+    /// Executes commands, one by one if the media run in real time. Those of a flush begin with the command of the host,
+    /// since it may concern no namespace.
+    pub(crate) fn execute_timed(
+        &self,
+        inner: &mut Inner,
+        namespaces: &[Option<Arc<Namespace>>],
+        origin: Origin,
+        commands: &[Command],
+        mut transferred: Transferred,
+        timestamp: (u64, u8),
+    ) {
+        let Some(emulation) = self.emulation.get().filter(|_| !commands.is_empty()) else {
+            return inner.execute(namespaces, commands, transferred, timestamp);
+        };
+        for command in commands {
+            inner.device.observer_mut().wants_work = true;
+            inner.execute(
+                namespaces,
+                from_ref(command),
+                std::mem::take(&mut transferred),
+                timestamp,
+            );
+            let geometry = inner.device.geometry();
+            let first =
+                geometry.namespaces.get(command.namespace.index()).map_or(0, |pages| pages.start);
+            let page_shift = (geometry.page_bytes / LBA_BYTES).trailing_zeros();
+            let request = |now| Request::of(command, origin.ticket, now, first, page_shift, false);
+            if command.op != Op::Flush {
+                emulation.submit(request, &inner.device.observer().work);
+            }
+            inner.device.observer_mut().work.clear();
+        }
+    }
+}

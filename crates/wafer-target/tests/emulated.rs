@@ -1,0 +1,240 @@
+//! A drive with a clock: completions come when the media would have done the work, and not before.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use wafer_controller::{Controller, Subsystem};
+use wafer_drive::Environment;
+use wafer_faults::FaultyStorage;
+use wafer_interface::{Command, Placement};
+use wafer_nvme::zerocopy::{FromBytes as _, IntoBytes as _};
+use wafer_nvme::*;
+use wafer_storage::DataSpec;
+use wafer_target::fuzzing::{self, capsule, opening};
+use wafer_target::transport::{Connection, Over};
+
+use crate::common::{configure, log, smart};
+
+/// How long the cells take to read a page.
+const CELLS: Duration = Duration::from_millis(40);
+/// Longer than any machine takes to send a completion that is due.
+const LONG: Duration = Duration::from_secs(60);
+
+/// A subsystem whose drive takes 40 ms to read and 1 ms to program, and has a buffer of one program.
+fn subsystem(data: DataSpec, environment: Environment) -> Arc<Subsystem> {
+    let keys = serde_json::json!({ "timing": {
+        "dies": 4, "plane_page": "16KiB", "read_us": 40_000, "program_us": 1000, "channels": 4, "link_read": "3GB",
+        "link_write": "3GB", "read_overhead_us": 10, "write_overhead_us": 5, "write_buffer": "96KiB", "slice_us": 100,
+    } });
+    let subsystem = fuzzing::subsystem_of(keys, data, environment);
+    subsystem.drive.emulate().unwrap();
+    subsystem
+}
+
+/// A host with an I/O queue.
+struct Host {
+    admin: Connection,
+    queue: Connection,
+    controller: Arc<Controller>,
+    /// What has arrived and was not looked at.
+    arrived: Vec<u8>,
+}
+
+impl Host {
+    fn new(subsystem: &Arc<Subsystem>) -> Self {
+        let connect = |qid, cntlid| {
+            let (local, pool) = ("127.0.0.1:4420".to_owned(), Arc::default());
+            let mut connection = Connection::new(Arc::clone(subsystem), local, pool);
+            connection.receive(&opening(qid, cntlid), &mut Vec::new()).unwrap();
+            connection
+        };
+        let admin = connect(0, 0xffff);
+        let controller = Arc::clone(admin.queue().unwrap().0);
+        let queue = connect(1, controller.cntlid);
+        Host { admin, queue, controller, arrived: Vec::new() }
+    }
+
+    fn send(&mut self, sqe: Sqe, data: &[u8]) -> Result<(), Over> {
+        let sqe = Sqe { nsid: 1.into(), flags: sqe.flags | 0x40, ..sqe };
+        self.queue.receive(&capsule(&sqe, data), &mut self.arrived).map(|_| ())
+    }
+
+    /// Lets the queue do what is due, and returns the PDUs that have arrived: command, status, and data.
+    fn poll(&mut self) -> Vec<(u16, u16, Vec<u8>)> {
+        self.queue.receive(&[], &mut self.arrived).unwrap();
+        let (mut rest, mut pdus) = (&self.arrived[..], Vec::new());
+        while !rest.is_empty() {
+            let (header, _) = PduHeader::read_from_prefix(rest).unwrap();
+            let (pdu, after) = rest.split_at(header.plen.get() as usize);
+            pdus.push(match PduType(header.pdu_type) {
+                PduType::C2H_DATA => {
+                    let (data, _) = DataPdu::read_from_prefix(pdu).unwrap();
+                    (data.cccid.get(), 0, pdu[usize::from(header.pdo)..].to_vec())
+                }
+                PduType::CAPSULE_RESP => {
+                    let cqe = CapsuleResp::read_from_prefix(pdu).unwrap().0.cqe;
+                    let status = StatusField::from_bits(cqe.status.get()).status();
+                    (cqe.cid.get(), status, Vec::new())
+                }
+                other => panic!("{other:?}"),
+            });
+            rest = after;
+        }
+        self.arrived.clear();
+        pdus
+    }
+
+    /// Waits for the next PDUs.
+    fn wait(&mut self) -> Vec<(u16, u16, Vec<u8>)> {
+        let since = Instant::now();
+        loop {
+            let pdus = self.poll();
+            if !pdus.is_empty() {
+                return pdus;
+            }
+            assert!(since.elapsed() < LONG, "no completion");
+            std::thread::sleep(Duration::from_micros(200));
+        }
+    }
+}
+
+fn command(opcode: NvmOpcode, cid: u16, lba: u32, blocks: u32) -> Sqe {
+    let sgl = match opcode {
+        NvmOpcode::READ => Sgl::transport(blocks * 512),
+        _ => Sgl::default(),
+    };
+    Sqe {
+        opcode: opcode.0,
+        cid: cid.into(),
+        cdw10: lba.into(),
+        cdw12: RwCdw12::new().with_nlb_z((blocks - 1) as u16).into_bits().into(),
+        sgl,
+        ..Default::default()
+    }
+}
+
+/// Writes page 0 as the host, and then enough to push it out of the buffer.
+fn fill(host: &mut Host, subsystem: &Subsystem) {
+    host.send(command(NvmOpcode::WRITE, 1, 0, 8), &[7; 4096]).unwrap();
+    assert_eq!(host.wait(), [(1, 0, Vec::new())]);
+    let rest =
+        [Command::write(2048, 2048, Placement::NONE), Command::write(4096, 4096, Placement::NONE)];
+    subsystem.drive.apply(0, &rest).unwrap();
+    std::thread::sleep(Duration::from_millis(60));
+}
+
+#[test]
+fn a_read_takes_the_time_of_its_cells_and_a_write_beside_it_does_not() {
+    let subsystem = subsystem(DataSpec::Memory, Environment::default());
+    let mut host = Host::new(&subsystem);
+    fill(&mut host, &subsystem);
+    let began = Instant::now();
+    host.send(command(NvmOpcode::READ, 2, 0, 8), &[]).unwrap();
+    assert!(host.arrived.is_empty(), "before its time");
+    // Its identifier stays in use.
+    host.send(command(NvmOpcode::READ, 2, 64, 8), &[]).unwrap();
+    assert_eq!(host.poll(), [(2, Status::ID_CONFLICT.0, Vec::new())]);
+    host.send(command(NvmOpcode::WRITE, 3, 8, 8), &[8; 4096]).unwrap();
+    assert_eq!(host.wait(), [(3, 0, Vec::new())], "a write overtakes it");
+    let read = host.wait();
+    assert!(began.elapsed() >= CELLS);
+    assert_eq!(read, [(2, 0, vec![7; 4096])]);
+    // An error is told at once.
+    host.send(command(NvmOpcode::READ, 4, 1 << 20, 8), &[]).unwrap();
+    assert_eq!(host.poll(), [(4, Status::LBA_OUT_OF_RANGE.0, Vec::new())]);
+    // Each command counts once, alongside the two writes that filled the buffer.
+    let log = smart(&host.controller);
+    assert_eq!((log.host_reads.get(), log.host_writes.get()), (1, 2 + 2));
+}
+
+#[test]
+fn a_compare_waits_for_its_cells_and_so_does_a_fused_write() {
+    let subsystem = subsystem(DataSpec::Memory, Environment::default());
+    let mut host = Host::new(&subsystem);
+    fill(&mut host, &subsystem);
+    let began = Instant::now();
+    host.send(command(NvmOpcode::COMPARE, 2, 0, 8), &[1; 4096]).unwrap();
+    let fused = |flags, sqe| Sqe { flags, ..sqe };
+    host.send(fused(1, command(NvmOpcode::COMPARE, 3, 0, 8)), &[7; 4096]).unwrap();
+    host.send(fused(2, command(NvmOpcode::WRITE, 4, 0, 8)), &[9; 4096]).unwrap();
+    let mut pdus = host.wait();
+    while pdus.len() < 3 {
+        pdus.extend(host.wait());
+    }
+    assert!(began.elapsed() >= CELLS);
+    pdus.sort();
+    let failed = (2, Status::COMPARE_FAILURE.0, Vec::new());
+    assert_eq!(pdus, [failed, (3, 0, Vec::new()), (4, 0, Vec::new())]);
+}
+
+#[test]
+fn no_more_commands_are_held_than_the_queue_has_entries() {
+    let subsystem = subsystem(DataSpec::Memory, Environment::default());
+    let mut host = Host::new(&subsystem);
+    fill(&mut host, &subsystem);
+    for cid in 10..42 {
+        host.send(command(NvmOpcode::READ, cid, 0, 8), &[]).unwrap();
+    }
+    let over = host.send(command(NvmOpcode::READ, 42, 0, 8), &[]).unwrap_err();
+    assert_eq!(over, Over::Fault(FatalError::SEQUENCE));
+}
+
+#[test]
+fn a_reset_of_the_controller_ends_held_commands_without_completions() {
+    let subsystem = subsystem(DataSpec::Memory, Environment::default());
+    let mut host = Host::new(&subsystem);
+    fill(&mut host, &subsystem);
+    host.send(command(NvmOpcode::READ, 2, 0, 8), &[]).unwrap();
+    configure(&host.controller, Cc::new()).unwrap();
+    std::thread::sleep(2 * CELLS);
+    assert_eq!(host.poll(), []);
+    // A connection that ends with a command in flight takes it along.
+    let mut other = Host::new(&subsystem);
+    other.send(command(NvmOpcode::READ, 2, 0, 8), &[]).unwrap();
+    drop(other);
+    std::thread::sleep(2 * CELLS);
+    let mut third = Host::new(&subsystem);
+    third.send(command(NvmOpcode::READ, 2, 0, 8), &[]).unwrap();
+    assert_eq!(third.wait().len(), 1);
+    let _ = &host.admin;
+}
+
+#[test]
+fn a_write_that_the_drive_cannot_record_fails_at_its_time() {
+    let storage = FaultyStorage::default();
+    let environment = Environment { storage: Arc::new(storage.clone()), ..Environment::default() };
+    let subsystem = subsystem(DataSpec::File("drive.img".into()), environment);
+    let mut host = Host::new(&subsystem);
+    host.send(command(NvmOpcode::WRITE, 1, 0, 8), &[7; 4096]).unwrap();
+    assert_eq!(host.wait(), [(1, 0, Vec::new())]);
+    storage.fail(|_, path, _| {
+        let is_journal = path.extension().is_some_and(|extension| extension == "journal");
+        is_journal.then(|| std::io::Error::from_raw_os_error(5))
+    });
+    host.send(command(NvmOpcode::WRITE, 2, 0, 8), &[7; 4096]).unwrap();
+    assert_eq!(host.wait(), [(2, Status::WRITE_FAULT.0, Vec::new())]);
+}
+
+#[test]
+fn the_latency_monitor_sees_the_time_of_the_media() {
+    let subsystem = subsystem(DataSpec::Memory, Environment::default());
+    let mut host = Host::new(&subsystem);
+    fill(&mut host, &subsystem);
+    let settings = OcpLatencyMonitor {
+        bucket_timer_threshold: 60.into(),
+        thresholds_z: [0, 1, 5, 255],
+        configuration: 0xfff.into(),
+        minimum_window: 1,
+        enable: 1,
+        ..Default::default()
+    };
+    let cdw10 = SetFeaturesCdw10::new().with_fid(Fid::OCP_LATENCY_MONITOR.0).into_bits();
+    let set = crate::common::sqe(AdminOpcode::SET_FEATURES, cdw10, 0);
+    wafer_controller::admin(&host.controller, &set, settings.as_bytes()).unwrap();
+    host.send(command(NvmOpcode::READ, 2, 0, 8), &[]).unwrap();
+    assert_eq!(host.wait().len(), 1);
+    let page = log::<128>(&host.controller, Lid::OCP_LATENCY_MONITOR, 0);
+    let counters = OcpLatencyLog::read_from_bytes(&page).unwrap().active.counters;
+    let reads: u32 = counters[2..].iter().map(|bucket| bucket[3].get()).sum();
+    assert_eq!(reads, 1, "one read of at least 30 ms: {counters:?}");
+}
