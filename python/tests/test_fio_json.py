@@ -54,6 +54,11 @@ def test_the_keys_are_those_of_fio(results):
     assert expected - shape(mine["jobs"][0]) == set()
     latency = mine["jobs"][0]["read"]["clat_ns"]
     assert sum(latency["bins"].values()) == latency["N"] == mine["jobs"][0]["read"]["total_ios"]
+    for way in ("read", "write"):
+        of = mine["jobs"][0][way]
+        for figure in ("bw", "iops"):
+            low, mean, high = (of[f"{figure}_{end}"] for end in ("min", "mean", "max"))
+            assert abs(mean - low) <= 0.5 and low == high, figure
     shares = [mine["jobs"][0][f"latency_{unit}"] for unit in ("ns", "us", "ms")]
     assert abs(sum(sum(unit.values()) for unit in shares) - 100) < 0.01
 

@@ -12,6 +12,7 @@ mod outputs;
 mod run;
 mod schema;
 mod serve;
+mod serve_time;
 mod sessions;
 mod terminals;
 mod validate;

@@ -130,6 +130,22 @@ fn run_trace_with(drive: &Drive, trace: &str, more: &[&str]) -> Value {
 }
 
 #[test]
+fn a_capture_of_a_used_drive_says_so() {
+    let mut drive = Drive::new();
+    let disk = OpenOptions::new().write(true).open(drive.path("drive/nvme0n2")).unwrap();
+    disk.write_all_at(&[7; 1 << 20], 0).unwrap();
+    drop(disk);
+    drive.stop();
+    let log = File::create(drive.path("log")).unwrap();
+    drive.server = Some(drive.command("second.trace").stderr(log).spawn().unwrap());
+    let counters = drive.path("drive/counters.json");
+    wait_for("mounting", || counters.exists());
+    drive.stop();
+    let said = fs::read_to_string(drive.path("log")).unwrap();
+    assert!(said.contains("second.trace: the drive had written 1.05 MB before"), "{said}");
+}
+
+#[test]
 fn files_are_disks() {
     let mut drive = Drive::new();
     let disk = OpenOptions::new().read(true).write(true).open(drive.path("drive/nvme0n2")).unwrap();

@@ -44,7 +44,7 @@ fn refused(arguments: &[&str]) -> (i32, String) {
 }
 
 /// Asserts exit status 2 and one line that has these words; answers the line.
-fn says(arguments: &[&str], words: &[&str]) {
+pub(crate) fn says(arguments: &[&str], words: &[&str]) {
     let (code, line) = refused(arguments);
     assert_eq!(code, 2, "{line}");
     assert!(line.starts_with("error: ") && line.trim_end().lines().count() == 1, "{line}");
@@ -96,7 +96,7 @@ impl Server {
     }
 
     /// Ends the server in order; what it counted.
-    fn stop(self) -> Value {
+    pub(crate) fn stop(self) -> Value {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
         let output = self.child.wait_with_output().unwrap();

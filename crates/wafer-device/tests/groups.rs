@@ -99,3 +99,27 @@ fn writes_that_fit_into_their_group_do_not_spill() {
     let other = device.geometry().group_range(1);
     assert!(other.into_iter().all(|ru| device.valid_pages(RuId(ru)) == 0));
 }
+
+/// What the adaptive policy learns depends on the commands, not on how many of them are applied together.
+#[test]
+fn adaptive_devices_do_not_depend_on_batches() {
+    let mut random = random(5);
+    let writes = (0..4 * PAGES).map(|number| {
+        // Half of the writes go to a twelfth of the device, which moves.
+        let hot = number % 2 == 0;
+        let page =
+            if hot { (number / PAGES * PAGES / 12) + random(PAGES / 12) } else { random(PAGES) };
+        Command::write(page * 8, 8, Placement::NONE)
+    });
+    let writes: Vec<Command> = writes.collect();
+    let run = |batch: usize| {
+        let mut device = Device::new(&config("adaptive", 2, 0.5), 1).unwrap();
+        writes.chunks(batch).for_each(|batch| device.apply(batch));
+        (device.counters(), device.arrangements())
+    };
+    let whole = run(writes.len());
+    assert!(whole.1.len() > 1, "it has learned something: {:?}", whole.1);
+    for batch in [1, 37, 500, 4096] {
+        assert_eq!(run(batch), whole, "batches of {batch}");
+    }
+}

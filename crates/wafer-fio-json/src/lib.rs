@@ -197,11 +197,12 @@ fn direction(requests: Option<&Requests>, milliseconds: u64) -> Value {
     let none = Requests::default();
     let all = requests.unwrap_or(&none);
     let runtime = if requests.is_some() { milliseconds } else { 0 };
+    let (kib, samples) = (all.bytes_per_second / 1024.0, u64::from(all.count > 0));
     json!({
         "io_bytes": all.bytes,
         "io_kbytes": all.bytes >> 10,
         "bw_bytes": all.bytes_per_second.round() as u64,
-        "bw": (all.bytes_per_second / 1024.0).round() as u64,
+        "bw": kib.round() as u64,
         "iops": all.iops,
         "runtime": runtime,
         "total_ios": all.count,
@@ -210,17 +211,18 @@ fn direction(requests: Option<&Requests>, milliseconds: u64) -> Value {
         "slat_ns": { "min": 0, "max": 0, "mean": 0.0, "stddev": 0.0, "N": 0 },
         "clat_ns": latency(requests),
         "lat_ns": latency(requests),
-        "bw_min": 0,
-        "bw_max": 0,
-        "bw_agg": 0.0,
-        "bw_mean": all.bytes_per_second / 1024.0,
+        // One sample: the whole run.
+        "bw_min": kib.round() as u64,
+        "bw_max": kib.round() as u64,
+        "bw_agg": if samples > 0 { 100.0 } else { 0.0 },
+        "bw_mean": kib,
         "bw_dev": 0.0,
-        "bw_samples": 0,
-        "iops_min": 0,
-        "iops_max": 0,
+        "bw_samples": samples,
+        "iops_min": all.iops.round() as u64,
+        "iops_max": all.iops.round() as u64,
         "iops_mean": all.iops,
         "iops_stddev": 0.0,
-        "iops_samples": 0,
+        "iops_samples": samples,
     })
 }
 

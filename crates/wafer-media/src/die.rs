@@ -177,7 +177,12 @@ impl Die {
         for (queued, start, end) in self.timed() {
             left.add(queued.work, end.saturating_sub(now.max(start).max(queued.resumed)));
         }
-        left.add(Work::HostRead, self.reads_end.saturating_sub(now));
+        // Reads that no yield point is left for begin when the work under way ends.
+        let ends_first = |first: &&Queued| {
+            first.from <= now && first.resumed <= now && first.end() < self.reads_end
+        };
+        let from = self.queue.front().filter(ends_first).map_or(now, Queued::end).max(now);
+        left.add(Work::HostRead, self.reads_end.saturating_sub(from));
     }
 
     /// Returns when the first work ends.
@@ -352,6 +357,10 @@ mod tests {
         die.push(Work::Erase, 0, 1000, Frees::default());
         die.push(Work::BackgroundRead, 0, 40, Frees::default());
         assert_eq!(read(&mut die, 600), (400, 1050));
+        let mut left = DieTimes::default();
+        die.add_left(600, &mut left);
+        let of = |work| left.of(work);
+        assert_eq!((of(Work::Erase), of(Work::HostRead), of(Work::BackgroundRead)), (400, 50, 40));
         // The next work begins after the read.
         assert_eq!(read(&mut die, 1060), (30, 1140));
     }

@@ -14,6 +14,7 @@ use wafer_device::DeviceConfig;
 use wafer_drive::{Drive, DriveError, DriveOptions};
 use wafer_interface::{Batch, CommandStream, StreamState};
 use wafer_record::Record;
+use wafer_record::capture::used_before;
 use wafer_record::record::Provenance;
 use wafer_storage::DataSpec;
 
@@ -123,9 +124,12 @@ pub fn mount(
             )),
         }
     }
-    if let Err(error) = prepare(&drive, precondition, options) {
-        drive.close().map_err(MountError::Incomplete)?;
-        return Err(error);
+    match prepare(&drive, precondition, options) {
+        Ok(notice) => notices.extend(notice),
+        Err(error) => {
+            drive.close().map_err(MountError::Incomplete)?;
+            return Err(error);
+        }
     }
     let engine = Arc::new(Engine::new(drive, folder.display().to_string(), provenance));
     let mut fuse = Config::default();
@@ -174,12 +178,13 @@ pub fn mount(
     })
 }
 
-/// Brings a new drive into the state before the first command, and begins its capture.
+/// Brings a new drive into the state before the first command, and begins its capture. Returns a notice if a replay of
+/// that begins with another drive.
 fn prepare(
     drive: &Drive,
     precondition: Option<&mut dyn CommandStream>,
     options: &MountOptions,
-) -> Result<(), MountError> {
+) -> Result<Option<String>, MountError> {
     if let Some(stream) = precondition {
         if drive.counters().life.power_cycles > 1 {
             return Err(MountError::Used);
@@ -197,8 +202,11 @@ fn prepare(
         }
     }
     match &options.record {
-        Some(path) => Ok(drive.record(path)?),
-        None => Ok(()),
+        Some(path) => {
+            drive.record(path)?;
+            Ok(used_before(path, drive.counters().lifetime.media_bytes))
+        }
+        None => Ok(None),
     }
 }
 

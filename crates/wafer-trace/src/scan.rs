@@ -45,7 +45,7 @@ pub struct VolumeScan {
     pub all: Amount,
     /// Writes.
     pub writes: Amount,
-    /// The first byte of any request.
+    /// The first byte of any write; 0 without one.
     pub start: u64,
     /// The byte after the last of any write.
     pub end: u64,
@@ -339,7 +339,6 @@ impl Scanning {
         let (first, end) = sectors(request);
         let bytes = (end - first) * SECTOR;
         volume.all.add(bytes);
-        volume.start = volume.start.min(request.offset);
         match request.op {
             Op::Read => scan.reads.add(bytes),
             Op::Deallocate => scan.deallocates.add(bytes),
@@ -347,6 +346,7 @@ impl Scanning {
             Op::Write => {
                 scan.writes.add(bytes);
                 volume.writes.add(bytes);
+                volume.start = volume.start.min(request.offset);
                 volume.end = volume.end.max(request.end());
                 scan.sizes[size_class(request.bytes)] += bytes;
                 *self.placements.entry(request.placement.0).or_default() += bytes;

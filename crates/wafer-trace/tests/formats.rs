@@ -481,6 +481,19 @@ fn touched_bytes_are_those_of_the_pages_written() {
 }
 
 #[test]
+fn the_extent_of_a_volume_is_that_of_its_writes() {
+    let folder = tempfile::tempdir().unwrap();
+    let extent = |text: &str| {
+        let path = saved(&folder, text.as_bytes());
+        let scan = Scan::of(&path, &TraceOptions::default(), &|_| true).unwrap().unwrap();
+        (scan.volumes[0].start, scan.volumes[0].end)
+    };
+    // Arrival, device, first sector, sectors, and 1 for a read.
+    assert_eq!(extent("1 0 8 8 1\n2 0 2048 8 0\n3 0 16384 8 1\n"), (1 << 20, (1 << 20) + 4096));
+    assert_eq!(extent("1 0 16384 8 1\n"), (0, 0));
+}
+
+#[test]
 fn strict_names_the_first_damaged_line() {
     let strict = TraceOptions { strict: true, ..TraceOptions::default() };
     let message = Scan::of(&sample("msr.csv"), &strict, &|_| true).unwrap_err().to_string();

@@ -4,13 +4,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use wafer_interface::{
-    Batch, Command, CommandStream, Completion, Figure, LBA_BYTES, Op, StreamDescription,
+    Batch, Command, CommandStream, Completion, Figure, LBA_BYTES, NsId, Op, StreamDescription,
     StreamState,
 };
 use wafer_lab::source::{Built, SourceTarget};
 use wafer_lab::{LabError, Source, Workload};
 
+use crate::MOST_CAPACITIES;
 use crate::temperature::{Temperature, handle_of};
+
+/// Batches of the workload that are looked through for one of the change.
+const MOST_BATCHES: usize = 64;
 
 /// What is changed.
 #[derive(Clone, Debug)]
@@ -59,6 +63,8 @@ impl Source for Changed {
             handles: Arc::clone(&self.handles),
             written: Written::default(),
             scratch: Batch::default(),
+            left_out: 0,
+            most_left_out: (MOST_CAPACITIES * target.device.geometry.logical_bytes() as f64) as u64,
         };
         Ok(Built { stream: Box::new(stream), total_bytes: None, ..built })
     }
@@ -70,6 +76,9 @@ struct ChangedStream {
     handles: Handles,
     written: Written,
     scratch: Batch,
+    /// Bytes of writes that were left out since the last command that was not.
+    left_out: u64,
+    most_left_out: u64,
 }
 
 /// Parts of the namespaces that were written, a bit each.
@@ -130,21 +139,34 @@ impl ChangedStream {
         more: impl Fn(&mut dyn CommandStream, &mut Batch, usize) -> StreamState,
     ) -> StreamState {
         let end = batch.len() + max;
-        loop {
+        for _ in 0..MOST_BATCHES {
             let mut scratch = std::mem::take(&mut self.scratch);
             scratch.clear();
             let state = more(&mut *self.inner, &mut scratch, end - batch.len());
             for (at, command) in scratch.commands.iter().enumerate() {
-                if let Some(command) = self.change(*command) {
-                    batch.commands.push(command);
-                    batch.times.extend(scratch.times.get(at));
+                match self.change(*command) {
+                    Some(command) => {
+                        self.left_out = 0;
+                        batch.commands.push(command);
+                        batch.times.extend(scratch.times.get(at));
+                    }
+                    None => self.left_out += command.bytes(),
                 }
             }
             self.scratch = scratch;
+            if self.left_out > self.most_left_out {
+                // Only quiet handles write any more.
+                return StreamState::Ended;
+            }
             if state != StreamState::Ready || batch.len() >= end {
                 return state;
             }
         }
+        if batch.is_empty() {
+            // The caller must be able to stop the run. A flush changes no byte.
+            batch.commands.push(Command::flush(NsId(0)));
+        }
+        StreamState::Ready
     }
 }
 

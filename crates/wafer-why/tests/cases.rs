@@ -54,6 +54,15 @@ fn few_units() {
     assert_cause("few_units", &fio(device, "volume = \"8x\"", UNIFORM));
 }
 
+/// A job that has written its part, and another that has ended: without overwrites nothing is left to write.
+#[test]
+fn a_workload_of_which_nothing_is_left_ends() {
+    let device = "capacity = \"64MiB\"\nreclaim_unit = { size = \"1MiB\" }\noverprovisioning = 0.3\nhandles = 2";
+    let jobs = "rw=randwrite\nbs=4k\nsize=50%\nfdp=1\n[a]\nnumber_ios=2000\nplids=0\n\
+                [b]\noffset=50%\ntime_based=1\nruntime=1d\nplids=1\n";
+    assert!(why("ends", &fio(device, "volume = \"3x\"", jobs)).waf >= 1.0);
+}
+
 /// Units of 1 MiB are the smallest: of these, only fewer can be open.
 #[test]
 fn few_units_that_cannot_be_smaller() {

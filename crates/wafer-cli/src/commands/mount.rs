@@ -8,7 +8,6 @@ use wafer_config::load_device;
 use wafer_interface::CommandStream;
 use wafer_lab::{LabError, PreconditionStream};
 use wafer_mount::{MountError, MountOptions, mount};
-use wafer_record::capture::used_before;
 use wafer_record::{HandleKey, Kind, Outputs, Record};
 
 use super::drive_files;
@@ -47,8 +46,6 @@ pub(crate) fn run(args: &MountArgs, quiet: bool) -> anyhow::Result<()> {
     let mounted =
         mount(&args.folder, &resolved.config, precondition, &options, provenance).map_err(usage)?;
     output::notices(quiet, replaced);
-    let written = mounted.record().summary.media_bytes;
-    output::notices(quiet, args.record.as_deref().and_then(|path| used_before(path, written)));
     output::notices(quiet, mounted.notices());
     let files: Vec<String> = (resolved.geometry.namespace_bytes().iter().enumerate())
         .map(|(i, bytes)| format!("nvme0n{} ({})", i + 1, output::exact(*bytes)))

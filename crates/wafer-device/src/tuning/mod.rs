@@ -38,6 +38,8 @@ const LEAST_DEVICE: u64 = 16384;
 const MOST_UNITS: u64 = 2048;
 /// Page size of a miniature. At the maximum size, even the smallest reclaim unit has few pages.
 const PAGE_BYTES: u64 = 65536;
+/// Pages that a miniature writes to the same reclaim group if no group was named, as a power of two.
+const GROUP_SHIFT: u32 = 6;
 /// Comparisons of the miniatures per device write.
 const LOOKS: u64 = 4;
 /// Device writes after which the weight of observations halves.
@@ -402,12 +404,17 @@ impl<O: Observer> Device<O> {
             return None;
         }
         let (first, end) = (namespace.first_page, command.lba + blocks);
-        let slot = namespace
-            .target(command.placement, &self.chosen)
-            .map(|target| target.slot)
-            .or_else(|| self.defined_slot(command.namespace, command.placement))
-            .unwrap_or(self.chosen[namespace.slots[0] as usize]);
-        Some((first + (command.lba >> shift)..first + ((end + mask) >> shift), slot))
+        let pages = first + (command.lba >> shift)..first + ((end + mask) >> shift);
+        // The group that the device chooses for a write that names none depends on what it wrote before. A miniature
+        // gets one that depends on the command alone, so that batches do not matter: neighbouring pages have the same.
+        let unnamed = || {
+            let group = (pages.start >> GROUP_SHIFT) % self.groups.len() as u64;
+            group as u32 * self.numbering.per_group + namespace.slots[0]
+        };
+        let named = namespace.target(command.placement, &[]).map(|target| target.slot);
+        let named = named.or_else(|| self.defined_slot(command.namespace, command.placement));
+        let slot = named.unwrap_or_else(unnamed);
+        Some((pages, slot))
     }
 
     /// Returns the command that the miniatures execute for a command of the device, if any.

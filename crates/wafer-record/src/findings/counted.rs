@@ -106,10 +106,13 @@ fn mapping_table(record: &Record) -> Option<(f64, Cause)> {
 
 fn adaptive(record: &Record) -> Option<Cause> {
     let last = record.arrangements.last()?;
-    let left = record.summary.host_bytes.saturating_sub(last.host_bytes);
+    // Arrangements count whole pages.
+    let page = record.provenance.geometry.as_ref().map(|geometry| geometry.page_bytes);
+    let pages = record.summary.host_pages.zip(page).map(|(pages, page)| pages * page);
+    let written = pages.unwrap_or(record.summary.host_bytes);
     Some(Cause::Adaptive {
         arrangement: last.to_string(),
-        share: ratio(left, record.summary.host_bytes),
+        share: ratio(written.saturating_sub(last.host_bytes), written),
         changes: record.arrangements.len() as u64 - 1,
     })
 }

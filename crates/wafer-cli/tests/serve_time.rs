@@ -1,0 +1,88 @@
+//! `wafer serve --time`: hosts see the latency of the drive, and what it counts does not change.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::Value;
+use wafer_host::{HostOptions, Load, LoadResult, Pattern};
+
+use crate::serve::{NQN, Server, says};
+
+/// How long the cells take to read a page, milliseconds.
+const CELLS: u64 = 10;
+
+/// Writes the file of a device whose cells are slow to read.
+fn device(folder: &Path) {
+    let device = format!(
+        "capacity = \"32MiB\"\noverprovisioning = 0.3\nhandles = 2\n[reclaim_unit]\nsize = \"1MiB\"\n\
+         [timing]\ndies = 4\nread_us = {CELLS}000\nprogram_us = 500\nslice_us = 100\nwrite_buffer = \"192KiB\"\n\
+         read_overhead_us = 10\nwrite_overhead_us = 5\nlink_read = \"3GB\"\nlink_write = \"3GB\"\n"
+    );
+    std::fs::write(folder.join("device.toml"), device).unwrap();
+}
+
+fn load(server: &Server, pattern: Pattern, depth: u16, commands: u64, verify: bool) -> LoadResult {
+    let load = Load {
+        pattern,
+        bytes: 4096,
+        depth,
+        connections: 2,
+        time: Duration::from_secs(60),
+        commands: Some(commands),
+        span: 0,
+        pids: if pattern == Pattern::Write { vec![0, 1] } else { Vec::new() },
+        seed: 1,
+        verify,
+    };
+    let options = HostOptions::new(NQN, "load");
+    load.run(server.address, &options, 1).unwrap()
+}
+
+#[test]
+fn hosts_see_the_latency_of_the_media_and_every_byte_counts_once() {
+    let folder = tempfile::tempdir().unwrap();
+    device(folder.path());
+    let trace = folder.path().join("run.trace.zst").display().to_string();
+    let server = Server::start(folder.path(), &["--time", "--record", &trace]);
+    // More than the drive holds.
+    assert_eq!(load(&server, Pattern::Write, 16, 6000, false).failed, 0);
+    // Data is read back and compared.
+    let written = load(&server, Pattern::Write, 16, 200, true);
+    assert_eq!((written.failed, written.wrong), (0, 0));
+    assert!(written.verified > 300, "{written:?}");
+    let read = load(&server, Pattern::Read, 1, 8, false);
+    assert_eq!(read.failed, 0);
+    assert!(read.latency_us[0] >= CELLS * 1000, "{read:?}");
+    let served = server.stop();
+    let output = Command::new(env!("CARGO_BIN_EXE_wafer"))
+        .args(["--quiet", "run", "--json", "-", "--trace", &trace, "--device"])
+        .arg(folder.path().join("device.toml"))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let played: Value = serde_json::from_slice(&output.stdout).unwrap();
+    for key in ["host_bytes", "media_bytes", "read_bytes", "relocated_pages", "erased_bytes"] {
+        assert_eq!(served["summary"][key], played["summary"][key], "{key}");
+    }
+    assert!(served["summary"]["relocated_pages"].as_u64().unwrap() > 100, "garbage was collected");
+}
+
+#[test]
+fn a_device_without_times_has_no_clock() {
+    let folder = tempfile::tempdir().unwrap();
+    device(folder.path());
+    let path = folder.path().join("device.toml").display().to_string();
+    let without = std::fs::read_to_string(&path).unwrap();
+    let (without, _) = without.split_once("[timing]").unwrap();
+    std::fs::write(&path, without).unwrap();
+    let data = format!("file:{}", folder.path().join("drive.img").display());
+    says(&["--device", &path, "--time", "--data", &data], &["device.toml", "`timing` is missing"]);
+    let file = folder.path().join("drives.toml");
+    std::fs::write(&file, format!("[[subsystem]]\ndevice = \"{path}\"\ntime = true\n")).unwrap();
+    let file = file.display().to_string();
+    says(&["--subsystems", &file], &["drives.toml:3: time: ", "`timing` is missing"]);
+    says(&["--subsystems", &file, "--time"], &["--time"]);
+    let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
+    assert_eq!(left.len(), 2, "nothing was made");
+}
