@@ -84,7 +84,7 @@ ruff: $(VENV)/.made ## Style of the Python code
 	$(VENV)/bin/ruff check python notebooks
 	$(VENV)/bin/ruff format --check python notebooks
 
-DOCUMENTED := __init__ device endurance frames interrupt latency policy result running stats timeline traces workload \
+DOCUMENTED := __init__ device endurance frames interrupt latency policy result results running stats timeline traces workload \
 	plot/__init__ plot/curves plot/heatmap plot/labels plot/multiples plot/style plot/sweeps sweeps/__init__ \
 	sweeps/engine calibration/__init__ calibration/fit calibration/timing
 docstrings: $(VENV)/.made ## Docstrings of the public Python modules, by numpydoc
