@@ -1,4 +1,4 @@
-//! A drive whose completions take the time of its media.
+//! A drive whose media run in real time.
 
 use std::slice::from_ref;
 use std::sync::Arc;
@@ -9,11 +9,11 @@ use wafer_media::{Request, Shape};
 
 use super::{Drive, Inner, Namespace, Transferred};
 
-/// Where commands of the device come from.
+/// The origin of commands for the device.
 #[derive(Clone, Copy)]
 pub(crate) struct Origin {
     pub(crate) host: u16,
-    /// The ticket of the command of the host, if its completion may be held; else 0.
+    /// Ticket of the host command they belong to; 0 if no completion waits for them.
     pub(crate) ticket: u64,
 }
 
@@ -24,10 +24,10 @@ impl From<u16> for Origin {
 }
 
 impl Drive {
-    /// Runs the media in real time from now on, idle at first.
+    /// Starts the media, which are idle at first and run in real time from now on.
     ///
     /// # Errors
-    /// What is missing in the configuration of the device or does not fit; or the system has no thread left.
+    /// The configuration of the device lacks times or they do not fit, or the system has no thread left.
     pub fn emulate(&self) -> Result<(), String> {
         let inner = self.lock();
         let geometry = inner.device.geometry();
@@ -45,13 +45,13 @@ impl Drive {
         Ok(())
     }
 
-    /// Returns what holds completions back, if anything does.
+    /// Returns the media in real time, if they were [started](Self::emulate).
     pub fn emulation(&self) -> Option<&Emulation> {
         self.emulation.get()
     }
 
-    /// Executes commands, one by one if the media run in real time. Those of a flush begin with the command of the host,
-    /// since it may concern no namespace.
+    /// Executes commands. If the media run in real time, executes them one by one and starts the media work of each; that
+    /// of a Flush is started by its caller, since a Flush of all namespaces is no command of the device.
     pub(crate) fn execute_timed(
         &self,
         inner: &mut Inner,

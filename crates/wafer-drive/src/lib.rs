@@ -15,7 +15,7 @@
 //! - `protection.rs`: write protection and uncorrectable blocks. `reservation.rs`: reservations.
 //!   `sanitize.rs`: Sanitize. `self_test.rs`: Device Self-test. `firmware.rs`: firmware slots. `download.rs`: images.
 //! - `streams.rs`: streams of a drive without FDP.
-//! - `emulated.rs`: a drive whose completions take the time of its media.
+//! - `pending.rs`: what the device reports. `emulated.rs`: the media in real time.
 //!
 //! # Invariants
 //! - The device counts commands in the order in which they are [applied](Drive::apply), under one lock, in batches;
@@ -50,6 +50,7 @@ mod life;
 mod manage;
 mod namespace;
 mod options;
+mod pending;
 mod persistence;
 mod persistent_log;
 mod protection;
@@ -85,6 +86,7 @@ pub use life::Life;
 pub use manage::NamespaceRequest;
 pub use namespace::{ANA_GROUP, Identity, Namespace, PlacementError, Retired};
 pub use options::{DriveError, DriveOptions, Given};
+use pending::Pending;
 use persistence::Persistence;
 use persistent_log::{Daily, PersistentLog};
 pub use persistent_log::{MAX_PERSISTENT_LOG, NO_CONTROLLER, PersistentEvent, hardware_error};
@@ -103,7 +105,7 @@ use space::Space;
 pub use streams::StreamCounts;
 use streams::Streams;
 use wafer_device::{Device, DeviceConfig, Geometry};
-use wafer_interface::{Command, Counters, FdpEvent, MediaWork, NsId, Observer, RuhId};
+use wafer_interface::{Command, Counters, NsId, RuhId};
 use wafer_nvme::Status;
 use wafer_record::capture::CaptureEvent;
 pub use wear::Wear;
@@ -119,35 +121,6 @@ pub use wafer_storage::{clock, random};
 
 /// The only endurance group of a drive.
 pub const ENDURANCE_GROUP: u16 = 1;
-
-/// What the device has reported and the drive has not handled yet.
-#[derive(Debug, Default)]
-pub(crate) struct Pending {
-    pub(crate) events: Vec<FdpEvent>,
-    /// Media work, if it is wanted.
-    pub(crate) work: Vec<MediaWork>,
-    pub(crate) wants_work: bool,
-}
-
-/// Maximum number of pending events. On a drive of realistic size, a batch of commands causes fewer.
-const MOST_PENDING: usize = 4096;
-
-impl Observer for Pending {
-    #[inline(always)]
-    fn wants_media(&self) -> bool {
-        self.wants_work
-    }
-
-    fn media(&mut self, work: &MediaWork) {
-        self.work.push(*work);
-    }
-
-    fn event(&mut self, event: &FdpEvent) {
-        if self.events.len() < MOST_PENDING {
-            self.events.push(*event);
-        }
-    }
-}
 
 /// The state protected by the drive's lock.
 pub(crate) struct Inner {

@@ -1,4 +1,4 @@
-//! The clock of an emulation, and the thread that follows it.
+//! An emulation: its clock and its thread.
 
 use std::io;
 use std::num::NonZeroU64;
@@ -12,30 +12,30 @@ use wafer_media::{Media, Request, Shape, Time};
 
 use crate::schedule::{Schedule, Wake};
 
-/// Media that work in the time of the machine. Dropping it stops the clock: what is held then never completes.
+/// Media that run in real time. Dropping it stops the media, and commands that are still held never complete.
 pub struct Emulation {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
     tickets: AtomicU64,
 }
 
-/// What the thread shares with those that execute commands.
+/// State shared between the thread and the callers.
 struct Shared {
     started: Instant,
     state: Mutex<State>,
-    /// Notified if something happens before the thread would wake up.
+    /// Notified when the next event comes before the thread would wake up.
     sooner: Condvar,
 }
 
 struct State {
     schedule: Schedule,
-    /// Until when the thread sleeps.
+    /// The time at which the thread wakes up; 0 while it is awake.
     asleep_until: Time,
     ended: bool,
 }
 
 impl Emulation {
-    /// Starts the clock of idle media.
+    /// Starts idle media.
     ///
     /// # Errors
     /// The key of the configuration that does not fit the device, and why; or the system has no thread left.
@@ -53,21 +53,21 @@ impl Emulation {
         Ok(Emulation { shared, thread: Some(thread.map_err(failed)?), tickets: AtomicU64::new(1) })
     }
 
-    /// Returns a ticket for a command: a number that no other has, and never 0.
+    /// Returns a new ticket, which identifies a command and is never 0.
     pub fn ticket(&self) -> u64 {
         self.tickets.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Begins what a command has the media do. It is called in the order in which the device executes commands; `request`
-    /// makes the request of the time at which this one begins. A command may cause several requests.
+    /// Starts media work. Must be called in the order in which the device executed the commands; `request` builds the
+    /// request for the current time. A command may have several requests.
     pub fn submit(&self, request: impl FnOnce(Time) -> Request, work: &[MediaWork]) {
         let mut state = self.shared.lock();
         state.schedule.submit(request(self.shared.now()), work);
         self.shared.wake_if_sooner(&mut state);
     }
 
-    /// Has `wake` called when the media have done all that a command caused. Returns false if it caused nothing: the
-    /// command is complete.
+    /// Wakes `wake` when all requests of a ticket are done. Returns false if the ticket has no requests, so the command is
+    /// complete.
     pub fn hold(&self, ticket: u64, wake: Weak<dyn Wake>) -> bool {
         let mut state = self.shared.lock();
         let held = state.schedule.hold(ticket, wake);
@@ -103,7 +103,7 @@ impl Shared {
 
     /// Wakes the holders of completions until the emulation ends.
     fn follow(&self) {
-        // By default Linux lets a thread sleep 50 µs longer than it asked to.
+        // By default, Linux lets a thread oversleep by 50 µs.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
         let mut completed = Vec::new();
         let mut state = self.lock();

@@ -1,25 +1,25 @@
-//! The latency of a drive that is served to real hosts: each command completes when the media would have done its work.
+//! Real-time latency for a served drive: each command completes when the drive's media would have finished its work.
 //!
 //! # What it is
-//! An [`Emulation`] runs a [`Media`](wafer_media::Media) on the time of the machine. It hears of each command as the
-//! device executes it, with the [`MediaWork`](wafer_interface::MediaWork) that the command causes, and wakes whoever
-//! holds the completion when its time has come. A simulation of the same commands at the same times has the same
-//! latencies.
+//! An [`Emulation`] runs a [`Media`](wafer_media::Media) against the machine's clock. It receives each command that the
+//! device executes, with the resulting [`MediaWork`](wafer_interface::MediaWork), and wakes the holder of the completion
+//! when that work is done. Simulating the same commands at the same times gives the same latencies.
 //!
 //! # Architecture
-//! - `schedule.rs`: which commands are complete by when. It has no clock of its own.
-//! - `emulation.rs`: the clock, and a thread that sleeps until the next completion.
+//! - `schedule.rs`: which commands complete by a given time. It has no clock of its own.
+//! - `emulation.rs`: the clock, and a thread that sleeps until the next event.
 //!
 //! # Invariants
-//! - No command completes before its time. It completes later by what the machine needs: the thread's sleep, the
-//!   server and the network. A command that already took longer to execute completes at once.
-//! - Commands count in the device before they are scheduled, so byte counts do not depend on time.
+//! - No command completes early. It completes late by whatever the machine adds: thread wake-up, server and network. A
+//!   command that took longer to execute than the model allows completes immediately.
+//! - The device counts a command before it is scheduled, so byte counts do not depend on time.
 //!
 //! # Error model
-//! Making one fails with the key of the configuration that does not fit. Nothing else fails.
+//! Starting an emulation fails if a key of the configuration does not fit the device, or if the system has no thread
+//! left. Nothing else fails.
 //!
 //! # What it does not implement
-//! Completions ahead of time: a machine that is slower than the drive makes it look slower.
+//! Catching up: a machine that is slower than the drive makes the drive look slower.
 
 mod emulation;
 mod schedule;

@@ -1,4 +1,4 @@
-//! Which commands are complete by when.
+//! Which commands complete by a given time.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -10,25 +10,25 @@ use wafer_media::{Done, Media, Request, Time};
 
 /// Holds the completions of commands.
 pub trait Wake: Send + Sync {
-    /// The command with this ticket completes now. Called without any lock of the emulation.
+    /// Completes the command with this ticket. The caller holds no lock.
     fn wake(&self, ticket: u64);
 }
 
 /// A command whose completion is held.
 #[derive(Default)]
 struct Held {
-    /// Requests that are not done yet.
+    /// Number of requests that are not done.
     left: u32,
-    /// When the last of those that are done is.
+    /// The latest end of the requests that are done.
     end: Time,
-    /// Whom to wake; none until the whole command was executed.
+    /// The holder of the completion; `None` until the whole command has been executed.
     wake: Option<Weak<dyn Wake>>,
 }
 
-/// The media, and the commands that they work on.
+/// The media with the commands in flight.
 pub(crate) struct Schedule {
     media: Media,
-    /// The latest time that the media have seen.
+    /// The time up to which the media have run.
     now: Time,
     held: FxHashMap<u64, Held>,
     /// Completions whose time is known.
@@ -48,8 +48,8 @@ impl Schedule {
         }
     }
 
-    /// Adds a request at its time, or at the latest time so far: clocks of several threads may disagree a little. The
-    /// ticket 0 stands for work that nobody waits for.
+    /// Adds a request at its submission time, or now if the media have already run past it. Nothing waits for requests
+    /// with ticket 0.
     pub(crate) fn submit(&mut self, request: Request, work: &[MediaWork]) {
         self.run(request.submitted);
         if request.ticket > 0 {
@@ -58,7 +58,7 @@ impl Schedule {
         self.media.submit(Request { submitted: self.now, ..request }, work);
     }
 
-    /// Holds the completion of a command that was executed as a whole. Returns false if it caused nothing to wait for.
+    /// Holds the completion of a command that has been executed. Returns false if the command has no requests.
     pub(crate) fn hold(&mut self, ticket: u64, wake: Weak<dyn Wake>) -> bool {
         let Some(held) = self.held.get_mut(&ticket) else { return false };
         held.wake = Some(wake);

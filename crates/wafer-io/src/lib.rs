@@ -195,8 +195,7 @@ impl IoQueue {
         }
     }
 
-    /// Has the commands of the device that follow belong to a ticket of the drive's [emulation](Drive::emulation); 0 is
-    /// none.
+    /// Sets the ticket of the following device commands in the drive's [emulation](Drive::emulation); 0 for none.
     pub fn set_ticket(&mut self, ticket: u64) {
         self.batch.ticket = ticket;
     }
@@ -206,7 +205,7 @@ impl IoQueue {
         self.batch.ticket
     }
 
-    /// Executes a read that the device has counted before.
+    /// Executes a read again that the device has already counted.
     ///
     /// # Errors
     /// As [`Self::execute`].

@@ -13,7 +13,7 @@ use wafer_storage::DataSpec;
 use wafer_target::fuzzing;
 
 /// Offset of the frames in a journal.
-const FRAMES: u64 = 512 + (1 << 20);
+pub(crate) const FRAMES: u64 = 512 + (1 << 20);
 
 fn subsystem(storage: &FaultyStorage) -> Arc<Subsystem> {
     let clock = Arc::new(ManualClock::default());

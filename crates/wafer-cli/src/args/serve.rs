@@ -40,8 +40,8 @@ pub(crate) struct ServeArgs {
             "hosts", "seed", "http"])]
     pub(crate) subsystems: Option<PathBuf>,
 
-    /// Complete each command when the drive's media would have, by the `timing` of the device: hosts see the latency and
-    /// bandwidth of the drive, with garbage collection, as far as this machine is faster.
+    /// Complete each command when the drive's media would have finished its work, according to the device's `timing`.
+    /// Hosts see the latency and bandwidth of the drive under garbage collection, as far as this machine is fast enough.
     #[arg(long)]
     pub(crate) time: bool,
 

@@ -121,7 +121,7 @@ pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
     served.iter().try_for_each(|served| end(args, served, timeline.clone(), quiet))
 }
 
-/// Returns the error of a drive that cannot have a clock.
+/// Returns the error of `--time` on a device that does not support it.
 fn unclocked(spec: &Spec, device: &ResolvedDevice, reason: &str) -> LabError {
     spec.error("time", LabError::config(format!("device {}", device.name), reason))
 }

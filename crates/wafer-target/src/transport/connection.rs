@@ -136,7 +136,7 @@ impl Connection {
         }
     }
 
-    /// Returns where held commands of a drive with a clock arrive when their time has come.
+    /// Returns the mailbox for held commands, if the media run in real time.
     pub(crate) fn mailbox(&self) -> Option<Arc<Mailbox>> {
         let Phase::Queue(queue) = &self.phase else { return None };
         queue.mailbox().cloned()

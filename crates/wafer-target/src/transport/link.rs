@@ -226,7 +226,7 @@ enum Event {
     KeepAlive,
 }
 
-/// Waits for a held command whose time has come.
+/// Waits until a held command is due, or forever without a mailbox.
 async fn arrived(mailbox: Option<&Mailbox>) {
     match mailbox {
         Some(mailbox) => mailbox.arrived().await,

@@ -1,5 +1,5 @@
-//! Commands of a drive with a clock: they are executed when they arrive, and complete when the media would have done
-//! their work.
+//! Commands of a drive whose media run in real time. A command is executed when it arrives and completes when its media
+//! work is done.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -12,7 +12,7 @@ use wafer_nvme::{NvmOpcode, Sqe};
 
 use super::{Queue, Unfinished, changes_data};
 
-/// The commands that take time; of these only a read has data for the host.
+/// Commands that take time. Of these, only Read returns data.
 const TIMED: [NvmOpcode; 9] = [
     NvmOpcode::FLUSH,
     NvmOpcode::WRITE,
@@ -25,7 +25,7 @@ const TIMED: [NvmOpcode; 9] = [
     NvmOpcode::COPY,
 ];
 
-/// Tickets of commands whose time has come.
+/// Tickets of commands that are due.
 #[derive(Default)]
 pub(crate) struct Mailbox {
     tickets: Mutex<VecDeque<u64>>,
@@ -56,7 +56,7 @@ pub(super) type Outcome = (Sqe, Result<(), Failure>);
 /// Commands that complete together: one, or a fused pair.
 pub(super) struct Held {
     ticket: u64,
-    /// Number of controller level resets when they were executed: the next one ends them without completions.
+    /// Number of controller resets at execution; the next reset discards them without completions.
     resets: u64,
     outcomes: Vec<Outcome>,
 }
@@ -68,12 +68,12 @@ impl Held {
 }
 
 impl Queue {
-    /// Returns where the tickets of held commands arrive, if the drive has a clock.
+    /// Returns the mailbox for held commands, if the media run in real time.
     pub(crate) fn mailbox(&self) -> Option<&Arc<Mailbox>> {
         self.mailbox.as_ref()
     }
 
-    /// Gives what is executed next a ticket, if the drive has a clock. Returns whether it has.
+    /// Takes a ticket for the next command, if the media run in real time. Returns whether they do.
     pub(super) fn take_ticket(&mut self) -> bool {
         let drive = &self.controller.subsystem.drive;
         let ticket = drive.emulation().map(|emulation| emulation.ticket());
@@ -91,13 +91,13 @@ impl Queue {
     /// Executes a command that takes time.
     pub(super) fn execute_timed(&mut self, sqe: &Sqe, data: &[u8], out: &mut Vec<u8>) {
         self.take_ticket();
-        // Data for the host is read when the command completes: it need not be kept until then.
+        // The data of a read is read again when it completes, so that it takes no memory until then.
         let mut unsent = Vec::new();
         let progress = self.io.begin(sqe, data, &mut unsent);
         self.timed_done(*sqe, progress, out);
     }
 
-    /// Holds the completion of a command, unless its turn ended before it did.
+    /// Holds the completion of a command, or continues it in the next turn.
     pub(super) fn timed_done(
         &mut self,
         sqe: Sqe,
@@ -110,7 +110,7 @@ impl Queue {
         }
     }
 
-    /// Holds completions until the media have done the work of their commands.
+    /// Holds completions until the media work of their commands is done.
     pub(super) fn hold(&mut self, mut outcomes: Vec<Outcome>, out: &mut Vec<u8>) {
         if let Err(status) = self.io.end_batch() {
             for (sqe, outcome) in &mut outcomes {
@@ -132,7 +132,7 @@ impl Queue {
         outcomes.into_iter().for_each(|outcome| self.complete_timed(outcome, out));
     }
 
-    /// Completes held commands whose time has come, until the turn is over.
+    /// Completes held commands that are due, until the turn is over.
     pub(super) fn release(&mut self, out: &mut Vec<u8>) {
         let Some(mailbox) = self.mailbox.clone() else { return };
         let resets = self.resets();
@@ -156,7 +156,7 @@ impl Queue {
         }
     }
 
-    /// Lets go of a command that is executed when its connection ends.
+    /// Abandons the unfinished command of a connection that ends.
     pub(super) fn abandon(&mut self) {
         if let Some(emulation) = self.controller.subsystem.drive.emulation() {
             let _ = self.io.end_batch();

@@ -64,9 +64,9 @@ pub(crate) struct Queue {
     unfinished: Option<Unfinished>,
     /// Commands to execute later, without delaying others.
     delayed: Vec<Delayed>,
-    /// Commands of a drive with a clock that were executed and are not complete.
+    /// Executed commands whose completions are held.
     held: Vec<Held>,
-    /// Where their tickets arrive; none for a drive without a clock.
+    /// Where their tickets arrive, if the media run in real time.
     mailbox: Option<Arc<Mailbox>>,
     /// The latch that ends the connection.
     pub(crate) dropped: Latch,
