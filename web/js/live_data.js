@@ -29,6 +29,8 @@ export function addState(record, state) {
   }
   if (state.findings) record.findings = state.findings;
   Object.assign(record.summary, state.counters, { waf: state.metrics.device.cumulative[0] ?? 1 });
+  // What is over time comes with the next record.
+  if (state.time) record.time = { ...state.time, series: record.time?.series ?? state.time.series };
   if (state.wear) record.summary.wear = state.wear;
   record.live = state.live;
   if (state.reclaim_units) record.reclaim_units = state.reclaim_units;

@@ -145,6 +145,40 @@ fn a_capture_of_a_used_drive_says_so() {
     assert!(said.contains("second.trace: the drive had written 1.05 MB before"), "{said}");
 }
 
+/// Programs see the latency of the media, and the record has it.
+#[test]
+fn with_a_clock_requests_take_the_time_of_the_media() {
+    let cells = Duration::from_millis(20);
+    let timing = "[timing]\ndies = 4\nread_us = 20000\nprogram_us = 500\nslice_us = 100\nwrite_buffer = \"192KiB\"\n\
+        read_overhead_us = 10\nwrite_overhead_us = 5\nlink_read = \"3GB\"\nlink_write = \"3GB\"\n";
+    let mut drive = Drive::with(&format!("{DEVICE}{timing}"));
+    drive.stop();
+    drive.server = Some(drive.command("timed.trace").args(["--quiet", "--time"]).spawn().unwrap());
+    let counters = drive.path("drive/counters.json");
+    wait_for("mounting", || counters.exists());
+    let disk = OpenOptions::new().read(true).write(true).open(drive.path("drive/nvme0n1")).unwrap();
+    let data = noise(7, 4 << 20);
+    disk.write_all_at(&data, 0).unwrap();
+    disk.sync_all().unwrap();
+    for page in [0, 700, 300, 512] {
+        let mut read = [0; 4096];
+        let began = Instant::now();
+        disk.read_exact_at(&mut read, 4096 * page).unwrap();
+        assert!(began.elapsed() >= cells, "{:?}", began.elapsed());
+        assert_eq!(read, data[4096 * page as usize..][..4096]);
+    }
+    drop(disk);
+    let record = drive.stop();
+    let time = &record["time"];
+    assert_eq!(time["read"]["count"], 4, "{time}");
+    assert!(time["read"]["min_us"].as_f64().unwrap() >= 19_800.0, "{time}");
+    assert_eq!(time["write"]["bytes"], record["summary"]["host_bytes"]);
+    assert_eq!(time["flush"]["count"], 1);
+    assert!(time["late_us"]["50"].is_number() && time["handles"]["0"].is_object(), "{time}");
+    let played = run_trace(&drive, "timed.trace");
+    assert_eq!(played["summary"]["host_bytes"], record["summary"]["host_bytes"]);
+}
+
 #[test]
 fn files_are_disks() {
     let mut drive = Drive::new();

@@ -55,6 +55,12 @@ fn hosts_see_the_latency_of_the_media_and_every_byte_counts_once() {
     assert_eq!(read.failed, 0);
     assert!(read.latency_us[0] >= CELLS * 1000, "{read:?}");
     let served = server.stop();
+    // Each command of the hosts once: reads, and those that read written blocks back.
+    let time = &served["time"];
+    assert_eq!(time["write"]["count"], 2 * 6200);
+    assert_eq!(time["read"]["count"].as_u64().unwrap(), 16 + written.verified);
+    assert!(time["read"]["percentiles_us"]["50"].as_f64().unwrap() >= CELLS as f64 * 990.0);
+    assert!(time["late_us"]["50"].is_number() && time["handles"]["1"].is_object(), "{time}");
     let output = Command::new(env!("CARGO_BIN_EXE_wafer"))
         .args(["--quiet", "run", "--json", "-", "--trace", &trace, "--device"])
         .arg(folder.path().join("device.toml"))

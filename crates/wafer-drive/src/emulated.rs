@@ -4,17 +4,19 @@ use std::slice::from_ref;
 use std::sync::Arc;
 
 use wafer_emulation::Emulation;
-use wafer_interface::{Command, LBA_BYTES, Op};
+use wafer_interface::{Command, LBA_BYTES, NsId, Op};
 use wafer_media::{Request, Shape};
+use wafer_record::TimeRecord;
 
 use super::{Drive, Inner, Namespace, Transferred};
 
 /// The origin of commands for the device.
-#[derive(Clone, Copy)]
-pub(crate) struct Origin {
-    pub(crate) host: u16,
-    /// Ticket of the host command they belong to; 0 if no completion waits for them.
-    pub(crate) ticket: u64,
+#[derive(Clone, Copy, Debug)]
+pub struct Origin {
+    /// Number of the [host](Drive::host).
+    pub host: u16,
+    /// Ticket of the host command they belong to in the [emulation](Drive::emulation); 0 if no completion waits for them.
+    pub ticket: u64,
 }
 
 impl From<u16> for Origin {
@@ -50,6 +52,21 @@ impl Drive {
         self.emulation.get()
     }
 
+    /// Starts the media work of a Flush of a namespace, or of all.
+    pub fn emulate_flush(&self, ticket: u64, namespace: Option<NsId>) {
+        if let Some(emulation) = self.emulation.get() {
+            let flush = Command::flush(namespace.unwrap_or(NsId(0)));
+            let request = |now| Request::of(&flush, ticket, now, 0, 0, false);
+            emulation.submit(&flush, request, &[]);
+        }
+    }
+
+    /// Returns the latencies since the start, if the media run in real time.
+    pub(crate) fn latencies(&self) -> Option<TimeRecord> {
+        let handle = |namespace, placement| self.lock().device.handle(namespace, placement);
+        self.emulation.get().map(|emulation| emulation.record(handle))
+    }
+
     /// Executes commands. If the media run in real time, executes them one by one and starts the media work of each; that
     /// of a Flush is started by its caller, since a Flush of all namespaces is no command of the device.
     pub(crate) fn execute_timed(
@@ -78,7 +95,7 @@ impl Drive {
             let page_shift = (geometry.page_bytes / LBA_BYTES).trailing_zeros();
             let request = |now| Request::of(command, origin.ticket, now, first, page_shift, false);
             if command.op != Op::Flush {
-                emulation.submit(request, &inner.device.observer().work);
+                emulation.submit(command, request, &inner.device.observer().work);
             }
             inner.device.observer_mut().work.clear();
         }

@@ -113,7 +113,7 @@ pub use wear::Wear;
 use crate::clock::{Clock, SystemClock};
 use crate::random::{Random, SystemRandom};
 use checkpoint::Initial;
-use emulated::Origin;
+pub use emulated::Origin;
 use wafer_emulation::Emulation;
 use wafer_storage::{Backend, DataFile, DataSpec, LogWork};
 use wafer_storage::{Files, Storage};
@@ -496,8 +496,9 @@ impl Drive {
     ///
     /// # Errors
     /// `WRITE_FAULT`: the drive cannot record them, so they must not complete with success.
-    pub fn apply(&self, host: u16, commands: &[Command]) -> Result<(), Status> {
-        self.apply_locked(&mut self.lock(), host.into(), commands, Transferred::by(commands))
+    pub fn apply(&self, origin: impl Into<Origin>, commands: &[Command]) -> Result<(), Status> {
+        let transferred = Transferred::by(commands);
+        self.apply_locked(&mut self.lock(), origin.into(), commands, transferred)
     }
 
     /// Adds commands to the journal and applies them.

@@ -64,7 +64,7 @@ impl Drive {
     /// Returns the current state of the drive without its reclaim units. Walks over them under the lock to count the
     /// open ones.
     pub fn snapshot(&self) -> Snapshot {
-        let now = self.counters();
+        let (now, time) = (self.counters(), self.latencies());
         let namespaces = self.namespaces().into_iter().flatten().map(state).collect();
         let inner = self.lock();
         let mut events: Vec<&EventRecord> = [EventClass::Host, EventClass::Controller]
@@ -111,6 +111,7 @@ impl Drive {
             },
             wear: Some(wear),
             reclaim_units: None,
+            time,
         }
     }
 

@@ -1,28 +1,37 @@
 //! An emulation: its clock and its thread.
 
 use std::io;
+use std::mem::take;
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use wafer_interface::{MediaWork, TimingConfig};
-use wafer_media::{Media, Request, Shape, Time};
+use wafer_interface::{Command, MediaWork, NsId, Placement, RuhId, TimingConfig};
+use wafer_latency::{Latencies, Statistics};
+use wafer_media::{Media, Parts, Request, Shape, Time};
+use wafer_record::TimeRecord;
 
-use crate::schedule::{Schedule, Wake};
+use crate::schedule::{Completed, Schedule, Wake};
 
 /// Media that run in real time. Dropping it stops the media, and commands that are still held never complete.
 pub struct Emulation {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
     tickets: AtomicU64,
+    timing: TimingConfig,
+    /// How much later than they were due commands have completed.
+    late: Mutex<Latencies>,
 }
 
 /// State shared between the thread and the callers.
 struct Shared {
     started: Instant,
     state: Mutex<State>,
+    /// Has a lock of its own, because making a record of them takes a millisecond. Nobody waits for it with the state
+    /// locked.
+    statistics: Mutex<Statistics>,
     /// Notified when the next event comes before the thread would wake up.
     sooner: Condvar,
 }
@@ -31,6 +40,8 @@ struct State {
     schedule: Schedule,
     /// The time at which the thread wakes up; 0 while it is awake.
     asleep_until: Time,
+    /// Commands that have completed and are not in the statistics yet.
+    uncounted: Vec<Completed>,
     ended: bool,
 }
 
@@ -43,14 +54,26 @@ impl Emulation {
         let schedule = Schedule::new(Media::new(config, shape)?);
         let shared = Arc::new(Shared {
             started: Instant::now(),
-            state: Mutex::new(State { schedule, asleep_until: 0, ended: false }),
+            state: Mutex::new(State {
+                schedule,
+                asleep_until: 0,
+                uncounted: Vec::new(),
+                ended: false,
+            }),
+            statistics: Mutex::new(Statistics::new(Vec::new(), 0)),
             sooner: Condvar::new(),
         });
         let clock = Arc::clone(&shared);
         let thread = std::thread::Builder::new().name("media".to_owned());
         let thread = thread.spawn(move || clock.follow());
         let failed = |error: io::Error| ("timing", format!("no thread for its clock: {error}"));
-        Ok(Emulation { shared, thread: Some(thread.map_err(failed)?), tickets: AtomicU64::new(1) })
+        Ok(Emulation {
+            shared,
+            thread: Some(thread.map_err(failed)?),
+            tickets: AtomicU64::new(1),
+            timing: config.clone(),
+            late: Mutex::default(),
+        })
     }
 
     /// Returns a new ticket, which identifies a command and is never 0.
@@ -60,9 +83,14 @@ impl Emulation {
 
     /// Starts media work. Must be called in the order in which the device executed the commands; `request` builds the
     /// request for the current time. A command may have several requests.
-    pub fn submit(&self, request: impl FnOnce(Time) -> Request, work: &[MediaWork]) {
+    pub fn submit(
+        &self,
+        command: &Command,
+        request: impl FnOnce(Time) -> Request,
+        work: &[MediaWork],
+    ) {
         let mut state = self.shared.lock();
-        state.schedule.submit(request(self.shared.now()), work);
+        state.schedule.submit(command, request(self.shared.now()), work);
         self.shared.wake_if_sooner(&mut state);
     }
 
@@ -73,6 +101,26 @@ impl Emulation {
         let held = state.schedule.hold(ticket, wake);
         self.shared.wake_if_sooner(&mut state);
         held
+    }
+
+    /// Notes that a command has completed which was due at `due`.
+    pub fn completed(&self, due: Time) {
+        let late = self.shared.now().saturating_sub(due);
+        lock(&self.late).add(late, 0, &Parts::default());
+    }
+
+    /// Returns the latencies since the start, in the time of the media, and how much later commands have completed.
+    /// `handle_of` names the handle of a write.
+    pub fn record(&self, handle_of: impl Fn(NsId, Placement) -> Option<RuhId>) -> TimeRecord {
+        let mut state = self.shared.lock();
+        let now = self.shared.now();
+        let (done, uncounted) = (state.schedule.counts(now), take(&mut state.uncounted));
+        drop(state);
+        let mut statistics = lock(&self.shared.statistics);
+        uncounted.iter().for_each(|c| statistics.add(&c.done, (c.command, 0)));
+        let record = statistics.record((0, now), done, &self.timing, handle_of);
+        drop(statistics);
+        TimeRecord { late_us: lock(&self.late).percentiles_us(), ..record }
     }
 }
 
@@ -92,7 +140,7 @@ impl Shared {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     fn wake_if_sooner(&self, state: &mut State) {
@@ -112,12 +160,28 @@ impl Shared {
             state.schedule.advance(now, &mut completed);
             if !completed.is_empty() {
                 drop(state);
-                for (ticket, wake) in completed.drain(..) {
+                for Completed { ticket, done, wake, .. } in &completed {
                     if let Some(wake) = wake.upgrade() {
-                        wake.wake(ticket);
+                        wake.wake(*ticket, done.time);
                     }
                 }
                 state = self.lock();
+                state.uncounted.append(&mut completed);
+                continue;
+            }
+            if !state.uncounted.is_empty()
+                && let Ok(mut statistics) = self.statistics.try_lock()
+            {
+                let mut uncounted = take(&mut state.uncounted);
+                drop(state);
+                uncounted.iter().for_each(|c| statistics.add(&c.done, (c.command, 0)));
+                drop(statistics);
+                uncounted.clear();
+                state = self.lock();
+                // Keeps the memory for the next.
+                if state.uncounted.is_empty() {
+                    state.uncounted = uncounted;
+                }
                 continue;
             }
             let next = state.schedule.next();
@@ -133,6 +197,10 @@ impl Shared {
             state.asleep_until = 0;
         }
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -2,27 +2,66 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::collections::hash_map::Entry;
 use std::sync::Weak;
 
 use rustc_hash::FxHashMap;
-use wafer_interface::MediaWork;
-use wafer_media::{Done, Media, Request, Time};
+use wafer_interface::{Command, MediaWork, Op};
+use wafer_media::{Done, Media, MediaCounts, Part, Parts, Request, Time};
 
 /// Holds the completions of commands.
 pub trait Wake: Send + Sync {
-    /// Completes the command with this ticket. The caller holds no lock.
-    fn wake(&self, ticket: u64);
+    /// Completes the command with this ticket, which is due at `due`. The caller holds no lock.
+    fn wake(&self, ticket: u64, due: Time);
 }
 
 /// A command whose completion is held.
-#[derive(Default)]
 struct Held {
     /// Number of requests that are not done.
     left: u32,
-    /// The latest end of the requests that are done.
-    end: Time,
+    /// The command that its requests are counted as: of a host command that reads and writes, what it writes.
+    command: Command,
+    /// All its requests together: from the submission of the first to the latest end so far.
+    done: Done,
     /// The holder of the completion; `None` until the whole command has been executed.
     wake: Option<Weak<dyn Wake>>,
+}
+
+impl Held {
+    fn new(command: Command, request: Request) -> Self {
+        let done = Done { request, time: 0, parts: Parts::default() };
+        Held { left: 1, command, done, wake: None }
+    }
+
+    /// Adds another request.
+    fn add(&mut self, command: &Command, request: &Request) {
+        self.left += 1;
+        if command.op == Op::Write && self.command.op != Op::Write {
+            (self.command, self.done.request.bytes) = (*command, request.bytes);
+        } else if command.op == self.command.op {
+            self.command.blocks = self.command.blocks.saturating_add(command.blocks);
+            self.done.request.bytes += request.bytes;
+        }
+    }
+
+    /// Notes the end of a request. Returns whether it was the last and the completion has a holder.
+    fn end(&mut self, done: &Done) -> bool {
+        self.left -= 1;
+        if done.time >= self.done.time {
+            let before = done.request.submitted - self.done.request.submitted;
+            (self.done.time, self.done.parts) = (done.time, done.parts);
+            self.done.parts.add(Part::Controller, before);
+        }
+        self.left == 0 && self.wake.is_some()
+    }
+}
+
+/// A command that is due.
+pub(crate) struct Completed {
+    pub(crate) ticket: u64,
+    pub(crate) command: Command,
+    pub(crate) done: Done,
+    pub(crate) wake: Weak<dyn Wake>,
 }
 
 /// The media with the commands in flight.
@@ -48,14 +87,18 @@ impl Schedule {
         }
     }
 
-    /// Adds a request at its submission time, or now if the media have already run past it. Nothing waits for requests
-    /// with ticket 0.
-    pub(crate) fn submit(&mut self, request: Request, work: &[MediaWork]) {
+    /// Adds the request of a command at its submission time, or now if the media have already run past it. Nothing waits
+    /// for requests with ticket 0.
+    pub(crate) fn submit(&mut self, command: &Command, request: Request, work: &[MediaWork]) {
         self.run(request.submitted);
+        let request = Request { submitted: self.now, ..request };
         if request.ticket > 0 {
-            self.held.entry(request.ticket).or_default().left += 1;
+            match self.held.entry(request.ticket) {
+                Entry::Vacant(place) => drop(place.insert(Held::new(*command, request))),
+                Entry::Occupied(mut held) => held.get_mut().add(command, &request),
+            }
         }
-        self.media.submit(Request { submitted: self.now, ..request }, work);
+        self.media.submit(request, work);
     }
 
     /// Holds the completion of a command that has been executed. Returns false if the command has no requests.
@@ -63,21 +106,27 @@ impl Schedule {
         let Some(held) = self.held.get_mut(&ticket) else { return false };
         held.wake = Some(wake);
         if held.left == 0 {
-            self.due.push(Reverse((held.end, ticket)));
+            self.due.push(Reverse((held.done.time, ticket)));
         }
         true
     }
 
     /// Lets the media work until `now`, and appends the commands that complete by then.
-    pub(crate) fn advance(&mut self, now: Time, completed: &mut Vec<(u64, Weak<dyn Wake>)>) {
+    pub(crate) fn advance(&mut self, now: Time, completed: &mut Vec<Completed>) {
         self.run(now);
         while let Some(Reverse((time, ticket))) = self.due.peek()
             && *time <= now
         {
-            let wake = self.held.remove(ticket).and_then(|held| held.wake);
-            completed.extend(wake.map(|wake| (*ticket, wake)));
+            if let Some(Held { command, done, wake: Some(wake), .. }) = self.held.remove(ticket) {
+                completed.push(Completed { ticket: *ticket, command, done, wake });
+            }
             self.due.pop();
         }
+    }
+
+    /// Returns what the media have done by `now`, and on how many dies.
+    pub(crate) fn counts(&self, now: Time) -> (MediaCounts, usize) {
+        (self.media.counts_until(now), self.media.die_count())
     }
 
     /// Returns when the next thing happens without another request.
@@ -89,12 +138,12 @@ impl Schedule {
     fn run(&mut self, until: Time) {
         self.now = self.now.max(until);
         self.media.advance(self.now, &mut self.done);
-        for Done { request, time, .. } in self.done.drain(..) {
-            let Some(held) = self.held.get_mut(&request.ticket) else { continue };
-            held.left -= 1;
-            held.end = held.end.max(time);
-            if held.left == 0 && held.wake.is_some() {
-                self.due.push(Reverse((held.end, request.ticket)));
+        for done in self.done.drain(..) {
+            let ticket = done.request.ticket;
+            if let Some(held) = self.held.get_mut(&ticket)
+                && held.end(&done)
+            {
+                self.due.push(Reverse((held.done.time, ticket)));
             }
         }
     }

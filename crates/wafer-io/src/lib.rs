@@ -33,7 +33,6 @@ pub use pool::{Pool, Purpose, Share, Wanted};
 use range::Directive;
 use wafer_drive::{Batch, Drive, Namespace, Reserved};
 use wafer_interface::{Command, NsId, Op, Placement};
-use wafer_media::Request;
 use wafer_nvme::{
     CommandInfo, DataLength, DataTransfer, DirectiveType, NvmOpcode, RwCdw12, Sqe, Status, location,
 };
@@ -532,10 +531,7 @@ impl IoQueue {
     fn flush(&self, namespace: Option<NsId>) -> Result<(), Failure> {
         let flushed = self.drive.flush(self.controller.host, namespace);
         flushed.map_err(|_| Failure::from(Status::WRITE_FAULT))?;
-        if let Some(emulation) = self.drive.emulation() {
-            let flush = Command::flush(namespace.unwrap_or(NsId(0)));
-            emulation.submit(|now| Request::of(&flush, self.batch.ticket, now, 0, 0, false), &[]);
-        }
+        self.drive.emulate_flush(self.batch.ticket, namespace);
         Ok(())
     }
 }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use wafer_device::Device;
 use wafer_interface::{FdpEvent, MediaWork, Observer};
-use wafer_record::{Event, Events, Live, ReclaimUnits, Snapshot, Wear};
+use wafer_record::{Event, Events, Live, ReclaimUnits, Snapshot, TimeRecord, Wear};
 
 use crate::control::Stage;
 
@@ -92,8 +92,8 @@ impl Observer for Watch {
 /// The device of a run.
 pub(crate) type Drive = Device<Watch>;
 
-/// Returns the device of a run as it is now. Walks the reclaim units.
-pub(crate) fn snapshot(device: &mut Drive, stage: Stage) -> Snapshot {
+/// Returns the device of a run as it is now, and the results of its clock so far. Walks the reclaim units.
+pub(crate) fn snapshot(device: &mut Drive, stage: Stage, time: Option<TimeRecord>) -> Snapshot {
     let units = ReclaimUnits::of(device);
     let seconds = device.observer().started.elapsed().as_secs_f64();
     Snapshot {
@@ -113,6 +113,7 @@ pub(crate) fn snapshot(device: &mut Drive, stage: Stage) -> Snapshot {
         },
         wear: Some(Wear::of(device)),
         reclaim_units: Some(units),
+        time,
     }
 }
 

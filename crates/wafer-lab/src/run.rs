@@ -84,21 +84,24 @@ fn run_timed(run: &mut Underway, control: Control<'_>) -> Result<(), LabError> {
         .map_err(|(key, reason)| {
         LabError::config(format!("{}: {key}", run.experiment.device.name), reason)
     })?;
+    let endurance = run.experiment.device.config.endurance.as_ref();
+    let pe_cycles = endurance.map(|endurance| endurance.pe_cycles);
     let mut reported = Instant::now();
-    timed.run(&mut run.recorder, |device| {
+    timed.run(&mut run.recorder, |timed| {
         if control.cancel.load(Ordering::Relaxed) {
             return Err(LabError::Cancelled);
         }
         if reported.elapsed() >= PROGRESS_EVERY {
             reported = Instant::now();
-            pump.report(device, device.counters().host_bytes, control);
+            let time = control.watch.map(|_| timed.record(timing, pe_cycles));
+            let device = timed.device();
+            pump.report(device, device.counters().host_bytes, time, control);
         }
         Ok(())
     })?;
-    let endurance = run.experiment.device.config.endurance.as_ref();
-    run.time = Some(timed.record(timing, endurance.map(|endurance| endurance.pe_cycles)));
+    run.time = Some(timed.record(timing, pe_cycles));
     let host = run.device.counters().host_bytes;
-    pump.report(&mut run.device, host, control);
+    pump.report(&mut run.device, host, run.time.clone(), control);
     run.wall += clock.elapsed();
     Ok(())
 }

@@ -11,7 +11,7 @@
 //! - `request.rs`: a command, as the media see it.
 //! - `agenda.rs`: what happens next, in order of time; `calendar.rs`: events that do not arrive in that order.
 //! - `media/`: all of them with channels, link and controller. `work.rs`: what was done, and the parts of a
-//!   latency. `latency.rs`: percentiles.
+//!   latency.
 //!
 //! # Invariants
 //! Time is an integer number of nanoseconds and everything is deterministic. No request completes before it was
@@ -28,7 +28,6 @@ mod calendar;
 mod die;
 mod dies;
 mod directory;
-mod latency;
 mod media;
 mod pacing;
 mod request;
@@ -36,7 +35,6 @@ mod time;
 mod work;
 
 pub use agenda::Agenda;
-pub use latency::Latencies;
 pub use media::{Done, Media, Shape};
 pub use request::{Kind, Request};
 pub use time::Time;

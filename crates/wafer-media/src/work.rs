@@ -133,7 +133,8 @@ pub const PARTS: [(Part, &str); 14] = [
 pub struct Parts(pub [Time; PARTS.len()]);
 
 impl Parts {
-    pub(crate) fn add(&mut self, part: Part, time: Time) {
+    /// Adds to a part.
+    pub fn add(&mut self, part: Part, time: Time) {
         self.0[part as usize] += time;
     }
 

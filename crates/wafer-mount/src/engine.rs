@@ -1,17 +1,20 @@
-//! Turns reads and writes at byte offsets into commands of the drive.
+//! Turns reads and writes at byte offsets into commands of the drive. Each has a ticket, by which its reply waits until
+//! the media are done, if they run in real time.
 
+use std::collections::HashMap;
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use wafer_drive::{Drive, Namespace};
+use wafer_drive::{Drive, Namespace, Origin};
+use wafer_emulation::{Time, Wake};
 use wafer_interface::{Command, LBA_BYTES, NsId, Op, Placement};
 use wafer_record::record::Provenance;
 use wafer_record::{Record, Series, Snapshot, Timeline};
 
 /// A drive whose namespaces are arrays of bytes.
 pub struct Engine {
-    drive: Drive,
+    drive: Arc<Drive>,
     namespaces: Vec<Arc<Namespace>>,
     /// Counters after preconditioning, which the record excludes.
     before: Snapshot,
@@ -19,6 +22,37 @@ pub struct Engine {
     provenance: Provenance,
     flushes: AtomicU64,
     host: u16,
+    held: Arc<Held>,
+}
+
+/// Replies that wait for the media.
+struct Held {
+    drive: Arc<Drive>,
+    replies: Mutex<HashMap<u64, Reply>>,
+}
+
+type Reply = Box<dyn FnOnce() + Send>;
+
+impl Held {
+    fn replies(&self) -> std::sync::MutexGuard<'_, HashMap<u64, Reply>> {
+        self.replies.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn reply(&self, ticket: u64) {
+        let reply = self.replies().remove(&ticket);
+        if let Some(reply) = reply {
+            reply();
+        }
+    }
+}
+
+impl Wake for Held {
+    fn wake(&self, ticket: u64, due: Time) {
+        self.reply(ticket);
+        if let Some(emulation) = self.drive.emulation() {
+            emulation.completed(due);
+        }
+    }
 }
 
 impl Engine {
@@ -28,7 +62,24 @@ impl Engine {
         let before = drive.snapshot();
         let host = drive.host("mount");
         let provenance = Provenance { seed: Some(drive.seed()), ..provenance };
-        Engine { drive, namespaces, before, name, provenance, flushes: AtomicU64::new(0), host }
+        let (drive, flushes) = (Arc::new(drive), AtomicU64::new(0));
+        let held = Arc::new(Held { drive: Arc::clone(&drive), replies: Mutex::default() });
+        Engine { drive, namespaces, before, name, provenance, flushes, host, held }
+    }
+
+    /// Returns the ticket of a new request, or 0 if the media do not run in real time.
+    pub fn ticket(&self) -> u64 {
+        self.drive.emulation().map_or(0, |emulation| emulation.ticket())
+    }
+
+    /// Replies to a request that has been executed, when the media are done with it.
+    pub fn reply(&self, ticket: u64, reply: impl FnOnce() + Send + 'static) {
+        let Some(emulation) = self.drive.emulation() else { return reply() };
+        self.held.replies().insert(ticket, Box::new(reply));
+        let wake: Weak<dyn Wake> = Arc::<Held>::downgrade(&self.held);
+        if !emulation.hold(ticket, wake) {
+            self.held.reply(ticket);
+        }
     }
 
     /// Returns the size of each namespace, bytes.
@@ -56,7 +107,13 @@ impl Engine {
     ///
     /// # Errors
     /// The medium cannot be read, a host marked the range as uncorrectable, or the drive is to be sanitized.
-    pub fn read(&self, namespace: usize, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+    pub fn read(
+        &self,
+        ticket: u64,
+        namespace: usize,
+        offset: u64,
+        buffer: &mut [u8],
+    ) -> io::Result<usize> {
         let at = self.namespace(namespace)?;
         let length = (buffer.len() as u64).min(at.bytes.saturating_sub(offset));
         if length == 0 {
@@ -66,7 +123,7 @@ impl Engine {
             return Err(io::Error::other("the data cannot be read"));
         }
         // A read that is not counted still has its data.
-        let _ = self.command(at.id(), Op::Read, offset, length);
+        let _ = self.command(ticket, at.id(), Op::Read, offset, length);
         let buffer = &mut buffer[..length as usize];
         at.store.read(offset, buffer)?;
         Ok(buffer.len())
@@ -76,7 +133,13 @@ impl Engine {
     ///
     /// # Errors
     /// There is nothing to write before the end of the namespace, or the medium cannot be written.
-    pub fn write(&self, namespace: usize, offset: u64, data: &[u8]) -> io::Result<usize> {
+    pub fn write(
+        &self,
+        ticket: u64,
+        namespace: usize,
+        offset: u64,
+        data: &[u8],
+    ) -> io::Result<usize> {
         let at = self.namespace(namespace)?;
         if data.is_empty() {
             return Ok(0);
@@ -88,7 +151,7 @@ impl Engine {
         self.check_writable(at)?;
         let data = &data[..length as usize];
         at.store.write(offset, data)?;
-        self.command(at.id(), Op::Write, offset, length)?;
+        self.command(ticket, at.id(), Op::Write, offset, length)?;
         Ok(data.len())
     }
 
@@ -97,7 +160,13 @@ impl Engine {
     ///
     /// # Errors
     /// The medium fails.
-    pub fn deallocate(&self, namespace: usize, offset: u64, length: u64) -> io::Result<()> {
+    pub fn deallocate(
+        &self,
+        ticket: u64,
+        namespace: usize,
+        offset: u64,
+        length: u64,
+    ) -> io::Result<()> {
         let at = self.namespace(namespace)?;
         let length = length.min(at.bytes.saturating_sub(offset));
         if length == 0 {
@@ -109,7 +178,7 @@ impl Engine {
         let (first, end) = (offset.div_ceil(LBA_BYTES), (offset + length) / LBA_BYTES);
         if first < end {
             let bytes = (end - first) * LBA_BYTES;
-            return self.command(at.id(), Op::Deallocate, first * LBA_BYTES, bytes);
+            return self.command(ticket, at.id(), Op::Deallocate, first * LBA_BYTES, bytes);
         }
         Ok(())
     }
@@ -118,24 +187,33 @@ impl Engine {
     ///
     /// # Errors
     /// The medium fails.
-    pub fn flush(&self, namespace: usize) -> io::Result<()> {
+    pub fn flush(&self, ticket: u64, namespace: usize) -> io::Result<()> {
         let at = self.namespace(namespace)?;
         self.flushes.fetch_add(1, Ordering::Relaxed);
-        self.drive.flush(self.host, Some(at.id()))
+        self.drive.flush(self.host, Some(at.id()))?;
+        self.drive.emulate_flush(ticket, Some(at.id()));
+        Ok(())
     }
 
     /// Applies a range to the drive, as few commands as possible.
     ///
     /// # Errors
     /// The drive cannot record them.
-    fn command(&self, namespace: NsId, op: Op, offset: u64, length: u64) -> io::Result<()> {
+    fn command(
+        &self,
+        ticket: u64,
+        namespace: NsId,
+        op: Op,
+        offset: u64,
+        length: u64,
+    ) -> io::Result<()> {
         let mut first = offset / LBA_BYTES;
         let end = (offset + length).div_ceil(LBA_BYTES);
         while first < end {
             let blocks = (end - first).min(u64::from(u32::MAX)) as u32;
             let placement = Placement::NONE;
             let command = Command { lba: first, blocks, placement, op, namespace };
-            let applied = self.drive.apply(self.host, &[command]);
+            let applied = self.drive.apply(Origin { host: self.host, ticket }, &[command]);
             applied.map_err(|_| io::Error::other("the drive cannot record the command"))?;
             first += u64::from(blocks);
         }

@@ -8,8 +8,9 @@ use std::time::{Duration, SystemTime};
 
 use fuser::{
     BsdFileFlags, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation,
-    INodeNo, KernelConfig, LockOwner, OpenFlags, RenameFlags, ReplyAttr, ReplyData, ReplyDirectory,
-    ReplyEmpty, ReplyEntry, ReplyOpen, ReplyStatfs, ReplyWrite, Request, TimeOrNow, WriteFlags,
+    INodeNo, InitFlags, KernelConfig, LockOwner, OpenFlags, RenameFlags, ReplyAttr, ReplyData,
+    ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyStatfs, ReplyWrite, Request, TimeOrNow,
+    WriteFlags,
 };
 
 use crate::engine::Engine;
@@ -137,6 +138,8 @@ impl Filesystem for Files {
             let _ = config.set_max_write(most);
         }
         let _ = config.set_max_background(64);
+        // Programs and loop devices may have several requests in flight, as on a block device.
+        let _ = config.add_capabilities(InitFlags::FUSE_ASYNC_DIO);
         Ok(())
     }
 
@@ -246,7 +249,10 @@ impl Filesystem for Files {
                 opened.texts.insert(handle, text);
                 reply.opened(FileHandle(handle), FopenFlags::FOPEN_DIRECT_IO);
             }
-            Some(_) => reply.opened(FileHandle(0), FopenFlags::FOPEN_DIRECT_IO),
+            Some(_) => {
+                let flags = FopenFlags::FOPEN_DIRECT_IO | FopenFlags::FOPEN_PARALLEL_DIRECT_WRITES;
+                reply.opened(FileHandle(0), flags);
+            }
             None => reply.error(Errno::ENOENT),
         }
     }
@@ -278,11 +284,12 @@ impl Filesystem for Files {
     ) {
         match self.node(inode) {
             Some(Node::Namespace(namespace)) => {
-                let mut buffer = vec![0; size as usize];
-                match self.engine.read(namespace, offset, &mut buffer) {
+                let (ticket, mut buffer) = (self.engine.ticket(), vec![0; size as usize]);
+                let read = self.engine.read(ticket, namespace, offset, &mut buffer);
+                self.engine.reply(ticket, move || match read {
                     Ok(length) => reply.data(&buffer[..length]),
                     Err(error) => reply.error(errno(&error)),
-                }
+                });
             }
             Some(Node::Counters) => {
                 let text = self.opened().texts.get(&handle.0).cloned().unwrap_or_default();
@@ -309,10 +316,12 @@ impl Filesystem for Files {
         let Some(Node::Namespace(namespace)) = self.node(inode) else {
             return reply.error(Errno::EACCES);
         };
-        match self.engine.write(namespace, offset, data) {
+        let ticket = self.engine.ticket();
+        let written = self.engine.write(ticket, namespace, offset, data);
+        self.engine.reply(ticket, move || match written {
             Ok(written) => reply.written(written as u32),
             Err(error) => reply.error(errno(&error)),
-        }
+        });
     }
 
     fn flush(&self, _: &Request, _: INodeNo, _: FileHandle, _: LockOwner, reply: ReplyEmpty) {
@@ -321,7 +330,11 @@ impl Filesystem for Files {
 
     fn fsync(&self, _: &Request, inode: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
         match self.node(inode) {
-            Some(Node::Namespace(namespace)) => finish(reply, self.engine.flush(namespace)),
+            Some(Node::Namespace(namespace)) => {
+                let ticket = self.engine.ticket();
+                let flushed = self.engine.flush(ticket, namespace);
+                self.engine.reply(ticket, move || finish(reply, flushed));
+            }
             _ => reply.ok(),
         }
     }
@@ -347,7 +360,9 @@ impl Filesystem for Files {
             // Space is always there.
             0 => reply.ok(),
             libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_ZERO_RANGE => {
-                finish(reply, self.engine.deallocate(namespace, offset, length));
+                let ticket = self.engine.ticket();
+                let done = self.engine.deallocate(ticket, namespace, offset, length);
+                self.engine.reply(ticket, move || finish(reply, done));
             }
             _ => reply.error(Errno::EOPNOTSUPP),
         }

@@ -26,7 +26,7 @@
 //!
 //! # What it does not implement
 //! Placement identifiers: files have no way to name them, so each namespace writes to its first handle.
-//! Time: requests take as long as the machine needs.
+//! Without [`MountOptions::time`], time: requests take as long as the machine needs.
 
 mod engine;
 mod files;

@@ -36,6 +36,9 @@ pub enum MountError {
     /// The drive cannot be made.
     #[error(transparent)]
     Drive(#[from] DriveError),
+    /// The device has no clock, or one that does not fit.
+    #[error("{0}")]
+    Time(String),
     /// A precondition, and a drive that was mounted or served before.
     #[error("the drive has been used before; its state is kept")]
     Used,
@@ -51,6 +54,8 @@ pub struct MountOptions {
     pub data: DataSpec,
     /// Capture file for all commands.
     pub record: Option<PathBuf>,
+    /// Whether requests take the time of the media.
+    pub time: bool,
     /// Whether to lock the server in memory, which swap on the drive requires.
     pub lock_memory: bool,
 }
@@ -102,6 +107,9 @@ pub fn mount(
     if Place::at(&absolute).is_some_and(|place| place.is_drive()) {
         return Err(of_folder(io::Error::other("a drive is mounted there")));
     }
+    if options.time {
+        config.check_clock().map_err(|reason| MountError::Time(reason.to_owned()))?;
+    }
     let drive = Drive::new(DriveOptions {
         device: config.clone(),
         seed: 0,
@@ -124,7 +132,13 @@ pub fn mount(
             )),
         }
     }
-    match prepare(&drive, precondition, options) {
+    let prepared = prepare(&drive, precondition, options).and_then(|notice| {
+        if options.time {
+            drive.emulate().map_err(MountError::Time)?;
+        }
+        Ok(notice)
+    });
+    match prepared {
         Ok(notice) => notices.extend(notice),
         Err(error) => {
             drive.close().map_err(MountError::Incomplete)?;

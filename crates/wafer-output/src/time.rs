@@ -1,4 +1,4 @@
-//! The tables of a run with a clock.
+//! The tables of a run or a served drive with a clock.
 
 use std::io::{self, Write};
 
@@ -31,6 +31,10 @@ pub fn timed(out: &mut impl Write, time: &TimeRecord) -> io::Result<()> {
         writeln!(out, "no requests after the ramp of the jobs")?;
     } else {
         table.print(out)?;
+    }
+    if let (Some(half), Some(slow)) = (time.late_us.get("50"), time.late_us.get("99")) {
+        let (half, slow) = (microseconds(*half), microseconds(*slow));
+        writeln!(out, "completed later than that: p50 by {half} µs, p99 by {slow} µs")?;
     }
     let dies: Vec<String> = (time.dies.iter().filter(|(_, share)| **share >= 0.0005))
         .map(|(work, share)| format!("{} {:.1} %", work.replace('_', " "), share * 100.0))

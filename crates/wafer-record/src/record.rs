@@ -428,6 +428,7 @@ impl Record {
         let summary = Summary { wear: snapshot.wear, ..Summary::from(&snapshot.counters) };
         let mut record = Record {
             reclaim_units: snapshot.reclaim_units,
+            time: snapshot.time,
             live: Some(snapshot.live),
             performance: Performance { wall_seconds: snapshot.seconds, ..Default::default() },
             ..Record::new(name, provenance, summary, timeline)

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wafer_interface::{Counters, HandleCounters};
 
-use crate::{HandleKey, ReclaimUnits, Summary, Wear};
+use crate::{HandleKey, ReclaimUnits, Summary, TimeRecord, Wear};
 
 /// A device at one moment.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -25,6 +25,9 @@ pub struct Snapshot {
     /// The reclaim units; absent unless requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reclaim_units: Option<ReclaimUnits>,
+    /// Latencies of a drive whose media run in real time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<TimeRecord>,
 }
 
 /// State, connections and events of a device in use.

@@ -50,7 +50,7 @@ impl Direction {
     }
 }
 
-/// What a run with a clock measured, in model time.
+/// What a run with a clock measured, in model time; or a drive that is served with one, from its start.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TimeRecord {
     /// Model time of the run without the ramp of its jobs, seconds: from the end of the first ramp. It includes later
@@ -92,6 +92,10 @@ pub struct TimeRecord {
     /// Bytes of metadata that the drive programmed for its own use.
     #[serde(default)]
     pub metadata_bytes: u64,
+    /// How much later than in model time the commands of a served drive completed, by percentile, microseconds: what
+    /// the machine added.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub late_us: BTreeMap<String, f64>,
     /// Reads and writes over time, from the start of the run.
     #[serde(default)]
     pub series: TimeSeries,

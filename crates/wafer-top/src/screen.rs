@@ -288,7 +288,7 @@ mod tests {
         };
         let handle = HandleCounters { host_bytes: host, media_bytes: media, erased_bytes: 0 };
         let handles = [(HandleKey::Handle(0), handle)].into();
-        Snapshot { seconds, counters, handles, live, wear: None, reclaim_units: None }
+        Snapshot { seconds, counters, handles, live, ..Snapshot::default() }
     }
 
     /// A drive with eight handles that was watched for a minute.

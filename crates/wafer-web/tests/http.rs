@@ -44,8 +44,7 @@ impl LiveSource for Source {
                 }],
                 ..Live::default()
             },
-            wear: None,
-            reclaim_units: None,
+            ..Snapshot::default()
         }
     }
 

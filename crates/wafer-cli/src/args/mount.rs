@@ -33,6 +33,10 @@ pub(crate) struct MountArgs {
     #[command(flatten)]
     pub(crate) device: DeviceArgs,
 
+    /// Complete each request when the drive's media would have finished its work, as `wafer serve --time` does.
+    #[arg(long)]
+    pub(crate) time: bool,
+
     /// Data backend: `memory`, `file:PATH` (sparse; kept after unmounting) or `none` (reads return zeroes;
     /// for tools that only write).
     #[arg(long, value_name = "BACKEND", default_value = "memory")]

@@ -31,6 +31,7 @@ pub(crate) fn run(args: &MountArgs, quiet: bool) -> anyhow::Result<()> {
     let options = MountOptions {
         data: args.data.clone(),
         record: args.record.clone(),
+        time: args.time,
         lock_memory: args.lock_memory,
     };
     let state = args.precondition.unwrap_or_default();
@@ -89,6 +90,7 @@ fn usage(error: MountError) -> LabError {
             LabError::config(path.display().to_string(), source.to_string())
         }
         MountError::Drive(error) => drive_files::usage(error),
+        MountError::Time(_) => LabError::config("--time", error.to_string()),
         MountError::Used => LabError::config("--precondition", error.to_string()),
         MountError::Incomplete(_) => LabError::Run(error.to_string()),
     }
@@ -110,5 +112,6 @@ fn print(record: &Record) -> anyhow::Result<()> {
         let end = |values: &[u64]| output::bytes(values.last().copied().unwrap_or(0));
         table.row([key.to_string(), end(&series.host_bytes), end(&series.media_bytes)]);
     }
-    Ok(table.print(&mut out)?)
+    table.print(&mut out)?;
+    record.time.as_ref().map_or(Ok(()), |time| Ok(output::timed(&mut out, time)?))
 }

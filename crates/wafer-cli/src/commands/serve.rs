@@ -212,7 +212,7 @@ fn end(
     let c = drive.counters().counters;
     let (host, media) = (output::bytes(c.host_bytes), output::bytes(c.media_bytes));
     output::notice(quiet, &format!("hosts wrote {host}, the media {media}: WAF {:.3}", c.waf()));
-    Ok(())
+    drive.snapshot().time.map_or(Ok(()), |time| Ok(output::timed(&mut output::styled(), &time)?))
 }
 
 /// Listens on all addresses.

@@ -3,7 +3,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use wafer_media::Kind;
 
 use super::*;
-use crate::schedule::tests::{drive, request};
+use crate::schedule::tests::{command, drive, request};
 
 /// Longer than any machine sleeps.
 const LONG: Duration = Duration::from_secs(60);
@@ -13,7 +13,7 @@ const CELLS: Duration = Duration::from_millis(30);
 struct Holder(Mutex<Sender<(u64, Instant)>>);
 
 impl Wake for Holder {
-    fn wake(&self, ticket: u64) {
+    fn wake(&self, ticket: u64, _: Time) {
         self.0.lock().unwrap().send((ticket, Instant::now())).unwrap();
     }
 }
@@ -34,7 +34,7 @@ fn slow(cells: Duration) -> Emulation {
 fn begin(emulation: &Emulation, kind: Kind, holder: &Arc<Holder>) -> u64 {
     let ticket = emulation.ticket();
     let (asked, work) = request(kind, ticket, 0, ticket);
-    emulation.submit(|submitted| Request { submitted, ..asked }, &work);
+    emulation.submit(&command(&asked), |submitted| Request { submitted, ..asked }, &work);
     let weak: Weak<dyn Wake> = Arc::<Holder>::downgrade(holder);
     assert!(emulation.hold(ticket, weak));
     ticket
@@ -82,4 +82,31 @@ fn a_device_without_room_for_a_program_is_refused() {
     let (timing, shape) = drive();
     let timing = TimingConfig { dies: 0, ..timing };
     assert!(Emulation::start(&timing, shape).is_err_and(|(key, _)| key.contains("dies")));
+}
+
+#[test]
+fn what_has_completed_is_in_the_record() {
+    let (emulation, (holder, woken)) = (slow(CELLS), holder());
+    assert_eq!(emulation.record(|_, _| None).each().count(), 0);
+    for kind in [Kind::Read, Kind::Write, Kind::Read] {
+        begin(&emulation, kind, &holder);
+        woken.recv_timeout(LONG).unwrap();
+    }
+    emulation.completed(0);
+    let mut record = emulation.record(|_, placement| Some(RuhId(placement.0)));
+    // The thread notes it after it has woken the holder.
+    while record.read.as_ref().is_none_or(|read| read.count < 2) {
+        record = emulation.record(|_, placement| Some(RuhId(placement.0)));
+    }
+    let read = record.read.unwrap();
+    assert_eq!((read.count, read.bytes), (2, 8192));
+    assert!(read.max_us >= 30_000.0, "{}", read.max_us);
+    assert_eq!(record.write.unwrap().count, 1);
+    let handles: Vec<String> = record.handles.keys().map(ToString::to_string).collect();
+    assert_eq!(handles, ["1"]);
+    assert!(record.namespaces[&1].read.as_ref().is_some_and(|read| read.count == 2));
+    assert!(record.dies["host_read"] > 0.0, "{:?}", record.dies);
+    // From the start of the clock until now.
+    assert!(record.late_us["50"] / 1e6 <= 1.01 * record.seconds, "{:?}", record.late_us);
+    assert!(record.late_us["50"] >= 30_000.0, "{:?}", record.late_us);
 }

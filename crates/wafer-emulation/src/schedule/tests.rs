@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use wafer_interface::{Cause, RuId, RuhId, TimingConfig};
+use wafer_interface::{Cause, NsId, Placement, RuId, RuhId, TimingConfig};
 use wafer_media::{Kind, Shape};
 
 use super::*;
@@ -10,7 +10,7 @@ use super::*;
 struct Nobody;
 
 impl Wake for Nobody {
-    fn wake(&self, _: u64) {}
+    fn wake(&self, _: u64, _: Time) {}
 }
 
 /// A drive with a buffer of two programs, without power-loss protection.
@@ -50,6 +50,17 @@ pub(crate) fn request(
     let moves = u32::from(matches!(kind, Kind::Read | Kind::Write));
     let bytes = u64::from(moves) * 4096;
     (Request { ticket, submitted, kind, page, pages: moves, bytes, durable: false }, work)
+}
+
+/// The command of a request.
+pub(crate) fn command(request: &Request) -> Command {
+    let (lba, blocks) = (8 * request.page, 8 * request.pages);
+    match request.kind {
+        Kind::Read => Command { op: Op::Read, ..Command::write(lba, blocks, Placement::NONE) },
+        Kind::Write => Command::write(lba, blocks, Placement(1)),
+        Kind::Flush => Command::flush(NsId(0)),
+        Kind::Other => Command::deallocate(lba, 8),
+    }
 }
 
 /// When the commands of some requests complete, by their tickets: the media alone, with nothing in between.
@@ -96,7 +107,7 @@ proptest! {
                 page += 1;
                 let place = if *kind == Kind::Write { page } else { *at };
                 let (request, work) = request(*kind, ticket, time, place);
-                schedule.submit(request, &work);
+                schedule.submit(&command(&request), request, &work);
                 all.push((request, work));
             }
             prop_assert!(schedule.hold(ticket, Arc::downgrade(&holder)));
@@ -109,7 +120,7 @@ proptest! {
                 let look = looks.remove(0);
                 let mut now = Vec::new();
                 schedule.advance(look, &mut now);
-                for (ticket, _) in now {
+                for Completed { ticket, .. } in now {
                     prop_assert!(completed.insert(ticket, look).is_none());
                 }
                 prop_assert!(schedule.next().is_none_or(|next| next > look));
@@ -119,7 +130,8 @@ proptest! {
         while let Some(next) = schedule.next() {
             let mut now = Vec::new();
             schedule.advance(next, &mut now);
-            for (ticket, _) in now {
+            for Completed { ticket, done, .. } in now {
+                prop_assert_eq!(done.parts.total(), done.time - done.request.submitted);
                 prop_assert!(completed.insert(ticket, next).is_none());
             }
         }
@@ -143,7 +155,7 @@ fn a_thread_that_sleeps_until_the_next_event_is_never_late() {
         let parts = [Kind::Read, Kind::Write, Kind::Other, Kind::Read];
         for (part, kind) in (ticket % 3..4).zip(parts) {
             let (request, work) = request(kind, ticket, 0, 7 * ticket + part);
-            schedule.submit(request, &work);
+            schedule.submit(&command(&request), request, &work);
             all.push((request, work));
         }
         schedule.hold(ticket, Arc::downgrade(&holder));
@@ -152,7 +164,7 @@ fn a_thread_that_sleeps_until_the_next_event_is_never_late() {
     while let Some(next) = schedule.next() {
         let mut now = Vec::new();
         schedule.advance(next, &mut now);
-        completed.extend(now.into_iter().map(|(ticket, _)| (ticket, next)));
+        completed.extend(now.into_iter().map(|completed| (completed.ticket, next)));
     }
     assert_eq!(completed, simulated(&all));
 }
@@ -163,7 +175,7 @@ fn what_is_done_before_it_is_held_completes_at_once() {
     let mut schedule = Schedule::new(media());
     let holder: Arc<dyn Wake> = Arc::new(Nobody);
     let (request, work) = request(Kind::Read, 1, 0, 1);
-    schedule.submit(request, &work);
+    schedule.submit(&command(&request), request, &work);
     let mut completed = Vec::new();
     while let Some(next) = schedule.next() {
         schedule.advance(next, &mut completed);
@@ -181,10 +193,38 @@ fn a_command_without_work_is_not_held() {
     assert!(!schedule.hold(1, Arc::downgrade(&holder)));
     // Nor is work that nobody waits for.
     let (request, work) = request(Kind::Read, 0, 5, 1);
-    schedule.submit(request, &work);
+    schedule.submit(&command(&request), request, &work);
     assert!(schedule.held.is_empty());
     while let Some(next) = schedule.next() {
         schedule.advance(next, &mut Vec::new());
     }
     assert!(schedule.due.is_empty());
+}
+
+/// A Copy reads and writes, a write with Force Unit Access is flushed: hosts see one command, which writes.
+#[test]
+fn a_command_of_several_requests_counts_once() {
+    let cases: [(&[Kind], Op, u64); 4] = [
+        (&[Kind::Read, Kind::Read, Kind::Write, Kind::Write], Op::Write, 8192),
+        (&[Kind::Write, Kind::Flush], Op::Write, 4096),
+        (&[Kind::Read, Kind::Read, Kind::Read], Op::Read, 12288),
+        (&[Kind::Other, Kind::Other], Op::Deallocate, 8192),
+    ];
+    let holder: Arc<dyn Wake> = Arc::new(Nobody);
+    for (kinds, op, bytes) in cases {
+        let (mut schedule, mut completed) = (Schedule::new(media()), Vec::new());
+        for (at, kind) in kinds.iter().enumerate() {
+            let (request, work) = request(*kind, 1, 1000 * at as u64, at as u64);
+            schedule.submit(&command(&request), request, &work);
+        }
+        schedule.hold(1, Arc::downgrade(&holder));
+        while let Some(next) = schedule.next() {
+            schedule.advance(next, &mut completed);
+        }
+        let [Completed { command, done, .. }] = &completed[..] else { panic!("{kinds:?}") };
+        assert_eq!((command.op, command.bytes()), (op, bytes));
+        assert_eq!(done.request.bytes, if op == Op::Deallocate { 0 } else { bytes });
+        assert_eq!(done.request.submitted, 0);
+        assert_eq!(done.parts.total(), done.time);
+    }
 }

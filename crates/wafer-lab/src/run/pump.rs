@@ -7,7 +7,7 @@ use wafer_interface::{
     Batch, Command, CommandStream, Completion, LBA_BYTES, Observer, Op, StreamDescription,
     StreamState,
 };
-use wafer_record::Recorder;
+use wafer_record::{Recorder, TimeRecord};
 
 use super::PROGRESS_EVERY;
 use crate::clock::Instant;
@@ -98,11 +98,11 @@ impl Pump {
         {
             if self.reported.elapsed() >= PROGRESS_EVERY {
                 self.reported = Instant::now();
-                self.report(device, self.host, control);
+                self.report(device, self.host, None, control);
             }
             return Ok(true);
         }
-        self.report(device, self.host, control);
+        self.report(device, self.host, None, control);
         Ok(false)
     }
 
@@ -171,11 +171,17 @@ impl Pump {
         needed.clamp(1, most as u64) as usize
     }
 
-    /// Reports progress: `done` host bytes are written.
-    pub(super) fn report(&self, device: &mut Drive, done: u64, control: Control<'_>) {
+    /// Reports progress: `done` host bytes are written. With a clock, `time` returns its results so far.
+    pub(super) fn report(
+        &self,
+        device: &mut Drive,
+        done: u64,
+        time: Option<TimeRecord>,
+        control: Control<'_>,
+    ) {
         (control.progress)(Progress { stage: self.stage, done, total: self.total });
         if let Some(watch) = control.watch {
-            watch(snapshot(device, self.stage));
+            watch(snapshot(device, self.stage, time));
         }
     }
 }

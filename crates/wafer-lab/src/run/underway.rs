@@ -330,7 +330,7 @@ impl Underway {
     /// Returns the device as it is now. Walks the reclaim units.
     pub(super) fn snapshot(&mut self) -> Snapshot {
         let stage = if self.is_preparing() { Stage::Preconditioning } else { Stage::Running };
-        snapshot(&mut self.device, stage)
+        snapshot(&mut self.device, stage, None)
     }
 
     /// Returns the record of the run so far; after the last step, that of the run.

@@ -5,11 +5,11 @@ use wafer_interface::{
     Batch, Command, CommandStream, Completion, LBA_BYTES, StreamDescription, StreamState,
     TimingConfig, stream,
 };
+use wafer_latency::{Job, Statistics};
 use wafer_media::{Agenda, Done, Kind, Media, Request, Shape, Time};
 use wafer_record::time::LifeRecord;
 use wafer_record::{Recorder, TimeRecord, endurance};
 
-use super::statistics::Statistics;
 use crate::drive::Drive;
 use wafer_experiment::LabError;
 use wafer_experiment::Placements;
@@ -55,6 +55,11 @@ pub(crate) struct TimedRun<'a> {
     /// Commands in the order in which the device executed them.
     #[cfg(test)]
     pub(super) applied: Vec<Command>,
+}
+
+/// Returns a job as the statistics count it.
+fn measured(job: &TimedJob) -> Job {
+    Job::new(job.name.clone(), job.ramp, job.replaces)
 }
 
 /// Commands by number, in reused memory.
@@ -124,7 +129,7 @@ impl<'a> TimedRun<'a> {
         device.observer_mut().wants_work = true;
         Ok(TimedRun {
             placements,
-            statistics: Statistics::new(jobs, first_pages.len()),
+            statistics: Statistics::new(jobs.iter().map(measured).collect(), first_pages.len()),
             page_shift,
             durable: if jobs.iter().any(|job| job.sync) {
                 jobs.iter().map(|job| job.sync).collect()
@@ -162,7 +167,7 @@ impl<'a> TimedRun<'a> {
     pub(crate) fn run(
         &mut self,
         recorder: &mut Recorder,
-        mut each: impl FnMut(&mut Drive) -> Result<(), LabError>,
+        mut each: impl FnMut(&mut Self) -> Result<(), LabError>,
     ) -> Result<(), LabError> {
         self.pull(recorder)?;
         let mut events = 0u64;
@@ -190,7 +195,7 @@ impl<'a> TimedRun<'a> {
             }
             events += 1;
             if events.is_multiple_of(1024) {
-                each(self.device)?;
+                each(self)?;
             }
         }
         // A run that ended by itself goes on to the end of the time of its jobs.
@@ -200,11 +205,17 @@ impl<'a> TimedRun<'a> {
         Ok(())
     }
 
-    /// Returns the results.
+    /// Returns the device.
+    pub(crate) fn device(&mut self) -> &mut Drive {
+        self.device
+    }
+
+    /// Returns the results so far.
     pub(crate) fn record(&self, timing: &TimingConfig, pe_cycles: Option<u32>) -> TimeRecord {
         let handle_of = |namespace, placement| self.device.handle(namespace, placement);
-        let record =
-            self.statistics.record(self.measured_from, self.now, &self.media, timing, handle_of);
+        let (span, done) = ((self.measured_from, self.now), self.media.counts_until(self.now));
+        let done = (done, self.media.die_count());
+        let record = self.statistics.record(span, done, timing, handle_of);
         TimeRecord { life: self.life(&record, timing, pe_cycles), ..record }
     }
 

@@ -5,9 +5,6 @@
 //! the same order give the same counters.
 
 mod drive;
-mod record;
-mod series;
-mod statistics;
 
 pub(crate) use drive::TimedRun;
 

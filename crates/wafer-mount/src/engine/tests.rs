@@ -1,12 +1,15 @@
 //! The engine against an array of bytes, and its capture against its counters.
 
 use std::fs::File;
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 use wafer_device::{Device, DeviceConfig};
 use wafer_drive::{DriveOptions, Protection};
 use wafer_interface::Bytes;
 use wafer_record::capture::{CaptureEvent, CaptureReader};
+use wafer_record::time::Requests;
 use wafer_storage::DataSpec;
 
 use super::*;
@@ -24,8 +27,12 @@ fn config() -> DeviceConfig {
 }
 
 fn drive() -> Drive {
+    drive_of(config())
+}
+
+fn drive_of(device: DeviceConfig) -> Drive {
     let options = DriveOptions {
-        device: config(),
+        device,
         seed: 1,
         data: DataSpec::Memory,
         lba_bytes: 512,
@@ -62,16 +69,16 @@ fn what_hosts_protected_or_marked_stays_so() {
     drive.mark_uncorrectable(&marked, 4096, 512).unwrap();
     let engine = Engine::new(drive, "m".into(), Provenance::default());
     let read_only = io::ErrorKind::ReadOnlyFilesystem;
-    assert_eq!(engine.write(0, 0, &[1]).unwrap_err().kind(), read_only);
-    assert_eq!(engine.deallocate(0, 0, 4096).unwrap_err().kind(), read_only);
-    assert_eq!(engine.read(0, 0, &mut [0; 512]).unwrap(), 512);
-    engine.read(1, 4000, &mut [0; 512]).unwrap_err();
-    engine.write(1, 4096, &[1; 512]).unwrap();
-    engine.read(1, 4000, &mut [0; 512]).unwrap();
+    assert_eq!(engine.write(0, 0, 0, &[1]).unwrap_err().kind(), read_only);
+    assert_eq!(engine.deallocate(0, 0, 0, 4096).unwrap_err().kind(), read_only);
+    assert_eq!(engine.read(0, 0, 0, &mut [0; 512]).unwrap(), 512);
+    engine.read(0, 1, 4000, &mut [0; 512]).unwrap_err();
+    engine.write(0, 1, 4096, &[1; 512]).unwrap();
+    engine.read(0, 1, 4000, &mut [0; 512]).unwrap();
     engine.drive.protect(0, 1, Protection::None).unwrap();
     engine.drive.begin_sanitize(2).unwrap();
-    engine.read(0, 0, &mut [0; 512]).unwrap_err();
-    assert_eq!(engine.write(0, 0, &[1]).unwrap_err().kind(), read_only);
+    engine.read(0, 0, 0, &mut [0; 512]).unwrap_err();
+    assert_eq!(engine.write(0, 0, 0, &[1]).unwrap_err().kind(), read_only);
 }
 
 proptest! {
@@ -90,24 +97,24 @@ proptest! {
                 Step::Write(n, offset, length, byte) => {
                     let from = (offset as usize).min(model[n].len());
                     let to = (from + length).min(model[n].len());
-                    let written = engine.write(n, offset, &vec![byte; length]).ok();
+                    let written = engine.write(0, n, offset, &vec![byte; length]).ok();
                     prop_assert_eq!(written, Some(to - from).filter(|count| *count > 0 || length == 0));
                     model[n][from..to].fill(byte);
                 }
                 Step::Read(n, offset, length) => {
                     let mut buffer = vec![0xee; length];
-                    let got = engine.read(n, offset, &mut buffer).unwrap();
+                    let got = engine.read(0, n, offset, &mut buffer).unwrap();
                     let from = (offset as usize).min(model[n].len());
                     let to = (from + length).min(model[n].len());
                     prop_assert_eq!(&buffer[..got], &model[n][from..to]);
                 }
                 Step::Deallocate(n, offset, length) => {
-                    engine.deallocate(n, offset, length).unwrap();
+                    engine.deallocate(0, n, offset, length).unwrap();
                     let from = (offset as usize).min(model[n].len());
                     let to = (from + length as usize).min(model[n].len());
                     model[n][from..to].fill(0);
                 }
-                Step::Flush(n) => engine.flush(n).unwrap(),
+                Step::Flush(n) => engine.flush(0, n).unwrap(),
             }
         }
         engine.close().unwrap();
@@ -128,4 +135,67 @@ proptest! {
         prop_assert_eq!(counters.media_bytes, replay.counters().media_bytes);
         prop_assert_eq!(counters.deallocated_pages.unwrap(), replay.counters().deallocated_pages);
     }
+}
+
+/// The engine of a drive whose cells take this long to read.
+fn timed(cells: Duration) -> Engine {
+    let timing = serde_json::json!({
+        "dies": 4, "read_us": cells.as_micros() as u64, "program_us": 1000, "slice_us": 100, "write_buffer": "192KiB",
+        "read_overhead_us": 10, "write_overhead_us": 5, "link_read": "3GB", "link_write": "3GB",
+    });
+    let timing = Some(serde_json::from_value(timing).unwrap());
+    let drive = drive_of(DeviceConfig { timing, ..config() });
+    drive.emulate().unwrap();
+    Engine::new(drive, "t".into(), Provenance::default())
+}
+
+#[test]
+fn a_reply_waits_for_the_media() {
+    let cells = Duration::from_millis(40);
+    let engine = timed(cells);
+    let (sender, replies) = channel();
+    let reply = |ticket: u64| {
+        let sender = sender.clone();
+        engine.reply(ticket, move || sender.send((ticket, Instant::now())).unwrap());
+    };
+    // More than the buffer holds.
+    for unit in 0..16 {
+        let ticket = engine.ticket();
+        engine.write(ticket, 0, unit << 16, &[1; 1 << 16]).unwrap();
+        reply(ticket);
+        assert_eq!(replies.recv().unwrap().0, ticket);
+    }
+    let began = Instant::now();
+    let (read, unmapped) = (engine.ticket(), engine.ticket());
+    let mut buffer = [0; 4096];
+    engine.read(read, 0, 0, &mut buffer).unwrap();
+    engine.read(unmapped, 1, 0, &mut buffer).unwrap();
+    reply(read);
+    reply(unmapped);
+    // What was never written is read without the cells.
+    assert_eq!(replies.recv().unwrap().0, unmapped);
+    let (ticket, at) = replies.recv().unwrap();
+    assert!(ticket == read && at - began >= cells);
+    // One that does nothing takes no time.
+    let nothing = engine.ticket();
+    engine.deallocate(nothing, 0, 0, 0).unwrap();
+    reply(nothing);
+    assert_eq!(replies.try_recv().unwrap().0, nothing);
+    let flush = engine.ticket();
+    engine.flush(flush, 0).unwrap();
+    reply(flush);
+    assert_eq!(replies.recv().unwrap().0, flush);
+    let of = |record: &Record| {
+        let time = record.time.as_ref().unwrap();
+        let count = |requests: &Option<Requests>| requests.as_ref().map_or(0, |all| all.count);
+        [count(&time.read), count(&time.write), count(&time.flush)]
+    };
+    let mut record = engine.record();
+    while of(&record).iter().sum::<u64>() < 19 {
+        record = engine.record();
+    }
+    assert_eq!(of(&record), [2, 16, 1]);
+    let time = record.time.unwrap();
+    assert!(time.read.unwrap().max_us >= 40_000.0 && !time.late_us.is_empty());
+    assert_eq!(time.handles.len(), 1);
 }

@@ -211,6 +211,13 @@ pub enum Cause {
         /// Its share of their time.
         share: f64,
     },
+    /// A served drive completed commands later than its media were done.
+    Late {
+        /// Median, microseconds.
+        median_us: f64,
+        /// 99th percentile, microseconds.
+        p99_us: f64,
+    },
     /// The share of the dies' time that garbage collection takes, in a run with a clock.
     BusyDies {
         /// Share of the time in which a die works.

@@ -189,6 +189,12 @@ pub(super) fn of(cause: &Cause) -> (String, String) {
             ),
             format!("Requests beyond it spend {} of their time {}.", percent(*share), waiting(part)),
         ),
+        Cause::Late { median_us, p99_us } => (
+            format!("Half of the commands completed over {median_us:.0} µs later than in model time."),
+            format!(
+                "One in a hundred was over {p99_us:.0} µs late. This machine added that; latencies here do not have it."
+            ),
+        ),
         Cause::BusyDies { busy, gc } => (
             format!("Dies are busy for {} of the time.", percent(*busy)),
             format!("Garbage collection takes {} of it.", percent(gc / busy)),

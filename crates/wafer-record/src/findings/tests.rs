@@ -180,6 +180,15 @@ fn the_tail_of_a_run_with_a_clock_names_what_it_waits_for() {
     let busy = TimeRecord { dies, ..TimeRecord::default() };
     let expected = "Dies are busy for 80 % of the time. Garbage collection takes 62 % of it.";
     assert_eq!(titles(&busy), [expected]);
+    let late = |us: f64| TimeRecord {
+        late_us: [("50".to_owned(), us), ("99".to_owned(), 300.0)].into(),
+        ..read(requests(1_000, 100.0))
+    };
+    let expected = "Half of the commands completed over 41 µs later than in model time. One in a hundred was over \
+                    300 µs late. This machine added that; latencies here do not have it.";
+    assert_eq!(titles(&late(41.0)), [expected]);
+    // A tenth of the median.
+    assert_eq!(titles(&late(5.9)), [""; 0]);
 }
 
 #[test]

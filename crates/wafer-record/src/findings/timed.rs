@@ -12,13 +12,15 @@ const FEWEST: f64 = 50.0;
 const TAIL: f64 = 2.0;
 /// Garbage collection is mentioned from this share of the time of the dies.
 const BACKGROUND: f64 = 0.02;
+/// Late completions are mentioned from this share of the median latency.
+const LATE: f64 = 0.1;
 /// Work of the dies that hosts did not ask for.
 const GC: [&str; 3] = ["gc_program", "gc_read", "erase"];
 
 /// Returns the causes that the times show.
 pub(super) fn causes(time: &TimeRecord) -> Vec<Cause> {
     let tails = time.each().filter_map(|(direction, all)| tail(direction, all));
-    tails.chain(background(time)).collect()
+    tails.chain(background(time)).chain(late(time)).collect()
 }
 
 fn tail(direction: Direction, requests: &Requests) -> Option<Cause> {
@@ -39,6 +41,14 @@ fn tail(direction: Direction, requests: &Requests) -> Option<Cause> {
         part,
         share: most / all,
     })
+}
+
+fn late(time: &TimeRecord) -> Option<Cause> {
+    let late = |percent| time.late_us.get(percent).copied();
+    let (median_us, p99_us) = (late("50")?, late("99")?);
+    let medians = time.each().filter_map(|(_, all)| all.percentiles_us.get("50").copied());
+    let least = medians.min_by(f64::total_cmp)?;
+    (median_us >= LATE * least).then_some(Cause::Late { median_us, p99_us })
 }
 
 fn background(time: &TimeRecord) -> Option<Cause> {

@@ -1,13 +1,19 @@
 //! Prometheus metrics: names and units by its conventions (base units, `_total` for counters).
 
+use std::collections::BTreeMap;
+
 use prometheus::{
-    Encoder, Gauge, GaugeVec, IntCounter, IntCounterVec, Opts, Registry, TextEncoder,
+    CounterVec, Encoder, Gauge, GaugeVec, IntCounter, IntCounterVec, Opts, Registry, TextEncoder,
 };
 use wafer_interface::HandleCounters;
-use wafer_record::{HandleKey, Snapshot};
+use wafer_record::{HandleKey, Snapshot, TimeRecord};
 
 /// The media type of the text format.
 pub(crate) const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// Percentiles of latencies, and as what Prometheus knows them.
+const QUANTILES: [(&str, &str); 5] =
+    [("50", "0.5"), ("90", "0.9"), ("99", "0.99"), ("99.9", "0.999"), ("99.99", "0.9999")];
 
 /// Returns all metrics as text. `page_bytes` is the page size of the device, if known.
 pub(crate) fn text(
@@ -84,14 +90,14 @@ pub(crate) fn text(
         "Bytes moved out of the reclaim units that garbage collection fills for all initially isolated handles",
         again.map_or(0, |gc| gc.media_bytes.saturating_sub(gc.host_bytes)),
     )?;
-    let units =
-        GaugeVec::new(Opts::new("wafer_reclaim_units", "Reclaim units by state"), &["state"])?;
     let retired = snapshot.wear.map_or(0, |wear| wear.retired);
     let counts = snapshot.live.free_open_closed.into_iter().chain([retired]);
-    for (state, count) in ["free", "open", "closed", "retired"].into_iter().zip(counts) {
-        units.with_label_values(&[state]).set(count as f64);
-    }
-    made.0.register(Box::new(units))?;
+    made.gauges(
+        "wafer_reclaim_units",
+        "Reclaim units by state",
+        ["state"],
+        ["free", "open", "closed", "retired"].into_iter().zip(counts).map(|(s, n)| ([s], n as f64)),
+    )?;
     made.gauge("wafer_connections", "Hosts connected", snapshot.live.connections.len() as f64)?;
     let kinds: Vec<(String, u64)> = (snapshot.live.event_counts.iter())
         .map(|(kind, count)| (kind.replace(' ', "_"), *count))
@@ -102,6 +108,9 @@ pub(crate) fn text(
         "type",
         kinds.iter().map(|(kind, count)| (kind.as_str(), *count)),
     )?;
+    if let Some(time) = &snapshot.time {
+        made.latencies(time)?;
+    }
     made.gauge("wafer_live_viewers", "Viewers of the live page", viewers as f64)?;
     let mut text = Vec::new();
     TextEncoder::new().encode(&made.0.gather(), &mut text)?;
@@ -112,10 +121,8 @@ struct Made(Registry);
 
 impl Made {
     fn info(&self) -> Result<(), prometheus::Error> {
-        let opts = Opts::new("wafer_build_info", "Version of wafer");
-        let info = GaugeVec::new(opts, &["version"])?;
-        info.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1.0);
-        self.0.register(Box::new(info))
+        let version = ([env!("CARGO_PKG_VERSION")], 1.0);
+        self.gauges("wafer_build_info", "Version of wafer", ["version"], [version])
     }
 
     fn gauge(&self, name: &str, help: &str, value: f64) -> Result<(), prometheus::Error> {
@@ -124,10 +131,74 @@ impl Made {
         self.0.register(Box::new(gauge))
     }
 
+    fn gauges<'a, const N: usize>(
+        &self,
+        name: &str,
+        help: &str,
+        labels: [&str; N],
+        values: impl IntoIterator<Item = ([&'a str; N], f64)>,
+    ) -> Result<(), prometheus::Error> {
+        let gauges = GaugeVec::new(Opts::new(name, help), &labels)?;
+        for (of, value) in values {
+            gauges.with_label_values(&of).set(value);
+        }
+        self.0.register(Box::new(gauges))
+    }
+
     fn counter(&self, name: &str, help: &str, value: u64) -> Result<(), prometheus::Error> {
         let counter = IntCounter::new(name, help)?;
         counter.inc_by(value);
         self.0.register(Box::new(counter))
+    }
+
+    /// What the clock of a run or of a drive says.
+    fn latencies(&self, time: &TimeRecord) -> Result<(), prometheus::Error> {
+        self.counters(
+            "wafer_timed_commands_total",
+            "Commands that completed in model time",
+            "direction",
+            time.each().map(|(direction, requests)| (direction.name(), requests.count)),
+        )?;
+        let sums = CounterVec::new(
+            Opts::new("wafer_latency_seconds_total", "Sum of the latencies in model time"),
+            &["direction"],
+        )?;
+        for (direction, requests) in time.each() {
+            let seconds = requests.mean_us / 1e6 * requests.count as f64;
+            sums.with_label_values(&[direction.name()]).inc_by(seconds);
+        }
+        self.0.register(Box::new(sums))?;
+        let seconds = |us: &BTreeMap<String, f64>, at: &str| us.get(at).map(|us| us / 1e6);
+        self.gauges(
+            "wafer_latency_seconds",
+            "Latency in model time, since the start",
+            ["direction", "quantile"],
+            time.each().flat_map(|(direction, requests)| {
+                QUANTILES.iter().filter_map(move |(at, quantile)| {
+                    let latency = seconds(&requests.percentiles_us, at)?;
+                    Some(([direction.name(), *quantile], latency))
+                })
+            }),
+        )?;
+        self.gauges(
+            "wafer_late_seconds",
+            "How much later than in model time commands completed",
+            ["quantile"],
+            QUANTILES
+                .iter()
+                .filter_map(|(at, quantile)| Some(([*quantile], seconds(&time.late_us, at)?))),
+        )?;
+        self.gauges(
+            "wafer_die_time_ratio",
+            "Share of the time of all dies, since the start",
+            ["work"],
+            time.dies.iter().map(|(work, share)| ([work.as_str()], *share)),
+        )?;
+        self.gauge(
+            "wafer_power_watts",
+            "Mean power in model time, since the start",
+            time.mean_watts,
+        )
     }
 
     fn counters<'a>(
@@ -149,6 +220,7 @@ impl Made {
 mod tests {
     use wafer_interface::Counters;
     use wafer_record::Live;
+    use wafer_record::time::Requests;
 
     use super::*;
 
@@ -178,6 +250,18 @@ mod tests {
                 event_counts: vec![("media \"reallocated\"".to_owned(), 7)],
                 ..Live::default()
             },
+            time: Some(TimeRecord {
+                read: Some(Requests {
+                    count: 4,
+                    mean_us: 250.0,
+                    percentiles_us: [("50".to_owned(), 100.0), ("99".to_owned(), 900.0)].into(),
+                    ..Requests::default()
+                }),
+                dies: [("host_read".to_owned(), 0.25), ("idle".to_owned(), 0.75)].into(),
+                late_us: [("50".to_owned(), 40.0)].into(),
+                mean_watts: 7.5,
+                ..TimeRecord::default()
+            }),
             ..Snapshot::default()
         };
         text(&snapshot, Some(4096), 3).unwrap()
@@ -257,6 +341,11 @@ mod tests {
         );
         assert_eq!(sum("wafer_relocated_bytes_total"), 3.0 * 4096.0);
         assert_eq!(sum("wafer_reclaim_units"), 4086.0);
+        assert_eq!((sum("wafer_timed_commands_total"), sum("wafer_die_time_ratio")), (4.0, 1.0));
+        assert!((sum("wafer_latency_seconds_total") - 1e-3).abs() < 1e-12);
+        let p99 = samples.iter().find(|s| s.1.contains(&("quantile", "0.99"))).unwrap();
+        assert_eq!((p99.0, p99.2), ("wafer_latency_seconds", 900.0 / 1e6));
+        assert_eq!((sum("wafer_late_seconds"), sum("wafer_power_watts")), (40.0 / 1e6, 7.5));
         // Integers stay exact, and the reclaim unit of garbage collection is not a handle.
         assert!(text.contains("wafer_media_written_bytes_total 30712345678901\n"), "{text}");
         assert!(!text.contains("handle=\"gc\""), "{text}");
@@ -267,6 +356,7 @@ mod tests {
     fn a_drive_with_pages_of_unknown_size_shows_no_wrong_bytes() {
         let text = text(&Snapshot::default(), None, 0).unwrap();
         assert!(samples(&text).len() > 5 && !text.contains("wafer_relocated_bytes_total"));
+        assert!(!text.contains("latency"), "only a drive with a clock has any");
     }
 
     #[test]

@@ -7,7 +7,10 @@ use std::time::Duration;
 use serde::Serialize;
 use tokio::sync::watch;
 use wafer_record::record::Provenance;
-use wafer_record::{Finding, HandleKey, Kind, Metrics, Record, Series, Snapshot, Timeline};
+use wafer_record::time::TimeSeries;
+use wafer_record::{
+    Finding, HandleKey, Kind, Metrics, Record, Series, Snapshot, TimeRecord, Timeline,
+};
 
 use crate::live::LiveSource;
 use crate::report::Page;
@@ -100,7 +103,7 @@ impl Sampler {
         self.provenance.geometry.as_ref().map(|geometry| geometry.page_bytes)
     }
 
-    /// Returns the latest state, without reclaim units.
+    /// Returns the latest state, without reclaim units and what is over time.
     pub(crate) fn state(&self) -> State {
         let (metrics, timeline, snapshot) = {
             let history = self.history();
@@ -108,6 +111,8 @@ impl Sampler {
             (metrics, history.timeline(), history.newest.clone())
         };
         let record = self.record_of(snapshot.clone(), timeline);
+        let time = snapshot.time.map(|time| TimeRecord { series: TimeSeries::default(), ..time });
+        let snapshot = Snapshot { time, ..snapshot };
         State { snapshot, metrics, findings: record.findings.unwrap_or_default() }
     }
 

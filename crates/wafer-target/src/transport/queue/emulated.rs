@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use tokio::sync::Notify;
 use wafer_controller::{Failure, Reply};
-use wafer_emulation::Wake;
+use wafer_emulation::{Time, Wake};
 use wafer_io::Progress;
 use wafer_nvme::{NvmOpcode, Sqe};
 
@@ -25,10 +25,10 @@ const TIMED: [NvmOpcode; 9] = [
     NvmOpcode::COPY,
 ];
 
-/// Tickets of commands that are due.
+/// Tickets of commands that are due, and when they were.
 #[derive(Default)]
 pub(crate) struct Mailbox {
-    tickets: Mutex<VecDeque<u64>>,
+    tickets: Mutex<VecDeque<(u64, Time)>>,
     arrived: Notify,
 }
 
@@ -38,14 +38,14 @@ impl Mailbox {
         self.arrived.notified().await;
     }
 
-    fn take(&self) -> Option<u64> {
+    fn take(&self) -> Option<(u64, Time)> {
         self.tickets.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
     }
 }
 
 impl Wake for Mailbox {
-    fn wake(&self, ticket: u64) {
-        self.tickets.lock().unwrap_or_else(PoisonError::into_inner).push_back(ticket);
+    fn wake(&self, ticket: u64, due: Time) {
+        self.tickets.lock().unwrap_or_else(PoisonError::into_inner).push_back((ticket, due));
         self.arrived.notify_one();
     }
 }
@@ -138,11 +138,14 @@ impl Queue {
         let resets = self.resets();
         self.held.retain(|held| held.resets == resets);
         while !self.is_turn_over()
-            && let Some(ticket) = mailbox.take()
+            && let Some((ticket, due)) = mailbox.take()
         {
             if let Some(at) = self.held.iter().position(|held| held.ticket == ticket) {
                 let held = self.held.swap_remove(at);
                 held.outcomes.into_iter().for_each(|outcome| self.complete_timed(outcome, out));
+                if let Some(emulation) = self.controller.subsystem.drive.emulation() {
+                    emulation.completed(due);
+                }
             }
         }
     }

@@ -1,9 +1,11 @@
 //! Percentiles of latencies, and the components of latencies by percentile band.
 
+use std::collections::BTreeMap;
+
 use hdrhistogram::Histogram;
 
-use crate::time::Time;
-use crate::work::{PARTS, Parts};
+use wafer_media::{PARTS, Parts, Time};
+use wafer_record::time::PERCENTILES;
 
 /// Latencies of one kind of requests.
 #[derive(Clone, Debug)]
@@ -105,6 +107,12 @@ impl Latencies {
         self.histogram.value_at_percentile(percent)
     }
 
+    /// Returns the latency by percentile, microseconds, as records have it; empty without requests.
+    pub fn percentiles_us(&self) -> BTreeMap<String, f64> {
+        let all = PERCENTILES.iter().filter(|_| self.count() > 0);
+        all.map(|percent| (percent.to_string(), self.percentile(*percent) as f64 / 1e3)).collect()
+    }
+
     /// Returns latency and number of requests of each class of the histogram that has any.
     pub fn bins(&self) -> impl Iterator<Item = (Time, u64)> + '_ {
         self.histogram.iter_recorded().map(|bin| (bin.value_iterated_to(), bin.count_at_value()))
@@ -130,8 +138,9 @@ impl Latencies {
 
 #[cfg(test)]
 mod tests {
+    use wafer_media::Part;
+
     use super::*;
-    use crate::work::Part;
 
     #[test]
     fn classes_are_in_order_and_eight_for_a_power_of_two() {

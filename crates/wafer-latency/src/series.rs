@@ -57,7 +57,7 @@ fn upper(class: usize) -> f64 {
     (9.0 + (class & 7) as f64) * 2f64.powi(power)
 }
 
-pub(super) struct Series {
+pub(crate) struct Series {
     length: Time,
     intervals: Vec<[Interval; 2]>,
     /// The interval of the last request, and when it began: nearly always that of the next one too.
@@ -71,7 +71,7 @@ impl Default for Series {
 }
 
 impl Series {
-    pub(super) fn add(&mut self, time: Time, is_read: bool, latency: Time, bytes: u64) {
+    pub(crate) fn add(&mut self, time: Time, is_read: bool, latency: Time, bytes: u64) {
         if time.wrapping_sub(self.last.1) >= self.length {
             let mut at = (time / self.length) as usize;
             while at >= MOST {
@@ -107,7 +107,7 @@ impl Series {
 
     /// Returns the series up to `end`. A few requests in the last interval would say little about it: unless it lasts
     /// at least half as long as the others, it is merged into the previous one.
-    pub(super) fn record(&self, end: Time) -> TimeSeries {
+    pub(crate) fn record(&self, end: Time) -> TimeSeries {
         let end = end.max(1);
         let mut intervals = self.intervals.clone();
         let mut ends: Vec<Time> =

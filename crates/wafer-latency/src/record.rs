@@ -1,13 +1,14 @@
-//! The record of a run with a clock.
+//! What was counted, as a record.
 
 use std::collections::BTreeMap;
 
 use wafer_interface::{NsId, Placement, RuhId, TimingConfig};
-use wafer_media::{Latencies, Media, PARTS, Time, WORKS, Work};
-use wafer_record::time::{Band, Direction, Directions, PERCENTILES, Requests};
+use wafer_media::{MediaCounts, PARTS, Time, WORKS, Work};
+use wafer_record::time::{Band, Direction, Directions, Requests};
 use wafer_record::{HandleKey, TimeRecord};
 
-use super::statistics::{Group, Span, Statistics};
+use crate::latencies::Latencies;
+use crate::statistics::{Group, Span, Statistics};
 
 /// Number of directions.
 const COUNT: usize = Direction::ALL.len();
@@ -19,12 +20,11 @@ const BANDS: [(f64, f64); 6] =
     [(0.0, 50.0), (50.0, 90.0), (90.0, 99.0), (99.0, 99.9), (99.9, 99.99), (99.99, 100.0)];
 
 impl Statistics {
-    /// Returns the results from model time `from` to `now`.
-    pub(super) fn record(
+    /// Returns the results from model time `from` to `now`, in which the media did `done` on a number of dies.
+    pub fn record(
         &self,
-        from: Time,
-        now: Time,
-        media: &Media,
+        (from, now): (Time, Time),
+        (done, dies): (MediaCounts, usize),
         timing: &TimingConfig,
         handle_of: impl Fn(NsId, Placement) -> Option<RuhId>,
     ) -> TimeRecord {
@@ -62,13 +62,12 @@ impl Statistics {
             true => all[of].count() as f64 / f64::max(rates[of], 1e-9),
             false => seconds,
         });
-        let done = media.counts_until(now);
-        let whole = (media.die_count() as f64 * (now - from) as f64).max(1.0);
-        let mut dies: BTreeMap<String, f64> = (WORKS.iter())
+        let whole = (dies as f64 * (now - from) as f64).max(1.0);
+        let mut shares: BTreeMap<String, f64> = (WORKS.iter())
             .map(|work| (name(*work).to_owned(), done.dies.of(*work) as f64 / whole))
             .collect();
         let busy = done.dies.busy() as f64;
-        dies.insert("idle".to_owned(), (1.0 - busy / whole).max(0.0));
+        shares.insert("idle".to_owned(), (1.0 - busy / whole).max(0.0));
         let power = &timing.power;
         let energy_joules = power.idle_w * seconds
             + power.die_w * busy / 1e9
@@ -103,10 +102,11 @@ impl Statistics {
                 )
                 .map(|(nsid, all)| (nsid, directions(&all, measured, Detail::Percentiles)))
                 .collect(),
-            dies,
+            dies: shares,
             energy_joules,
             mean_watts: if seconds > 0.0 { energy_joules / seconds } else { 0.0 },
             life: None,
+            late_us: BTreeMap::new(),
             metadata_bytes: done.metadata_bytes,
             series: self.series.record(now),
         }
@@ -181,9 +181,7 @@ fn requests(latencies: &Latencies, seconds: f64, detail: Detail) -> Option<Reque
         deviation_us: latencies.deviation() / 1e3,
         min_us: us(latencies.min()),
         max_us: us(latencies.max()),
-        percentiles_us: (PERCENTILES.iter())
-            .map(|percent| (percent.to_string(), us(latencies.percentile(*percent))))
-            .collect(),
+        percentiles_us: latencies.percentiles_us(),
         bands: if detail == Detail::Bands {
             BANDS.into_iter().map(band).collect()
         } else {

@@ -1,14 +1,14 @@
-//! Latencies of a run: by direction, job, handle and namespace.
+//! What is counted of every command: by direction, job, handle and namespace.
 
 use std::collections::HashMap;
 
 use rustc_hash::FxBuildHasher;
 use wafer_interface::{Command, NsId, Op, Placement, stream};
-use wafer_media::{Done, Latencies, Time};
+use wafer_media::{Done, Time};
 use wafer_record::time::Direction;
 
-use super::series::Series;
-use wafer_experiment::source::TimedJob;
+use crate::latencies::Latencies;
+use crate::series::Series;
 
 /// Returns the direction of a request, if its latency is recorded.
 fn direction_of(op: Op) -> Option<Direction> {
@@ -23,84 +23,84 @@ fn direction_of(op: Op) -> Option<Direction> {
 
 /// What distinguishes requests whose latencies are recorded separately.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Group {
+pub(crate) struct Group {
     /// None for a stream that names no jobs.
-    pub(super) job: Option<usize>,
-    pub(super) direction: Direction,
-    pub(super) namespace: NsId,
+    pub(crate) job: Option<usize>,
+    pub(crate) direction: Direction,
+    pub(crate) namespace: NsId,
     /// Their placement index.
-    pub(super) placement: Placement,
+    pub(crate) placement: Placement,
 }
 
 /// The period in which something is measured.
 #[derive(Clone, Copy)]
-pub(super) struct Span {
-    pub(super) from: Time,
-    pub(super) to: Time,
+pub(crate) struct Span {
+    pub(crate) from: Time,
+    pub(crate) to: Time,
 }
 
 impl Span {
     const NONE: Span = Span { from: Time::MAX, to: 0 };
 
-    pub(super) fn join(&mut self, other: Span) {
+    pub(crate) fn join(&mut self, other: Span) {
         self.from = self.from.min(other.from);
         self.to = self.to.max(other.to);
     }
 
     /// Returns its length, seconds.
-    pub(super) fn seconds(self) -> f64 {
+    pub(crate) fn seconds(self) -> f64 {
         self.to.saturating_sub(self.from) as f64 / 1e9
     }
 }
 
-/// What a job has measured.
-pub(super) struct Job {
-    pub(super) name: String,
+/// A job and what it has measured.
+pub struct Job {
+    pub(crate) name: String,
     ramp: Time,
-    /// See [`TimedJob::replaces`].
     replaces: Option<usize>,
     /// From the end of its ramp to its last completion.
-    pub(super) span: Span,
+    pub(crate) span: Span,
     /// The end of its time, if known.
     until: Time,
 }
 
 impl Job {
+    /// Creates a job, whose commands do not count for `ramp` nanoseconds from its first. Clones share a name. `replaces`
+    /// is the job whose results these replace, if there are any: those after a search for its queue depth.
+    pub fn new(name: String, ramp: Time, replaces: Option<usize>) -> Self {
+        Job { name, ramp, replaces, span: Span::NONE, until: 0 }
+    }
+
     /// Returns the time in which it was measured in a run that ended at `end`: that of a job whose time was up goes on
     /// after its last completion.
-    pub(super) fn measured(&self, end: Time) -> Span {
+    pub(crate) fn measured(&self, end: Time) -> Span {
         Span { to: self.span.to.max(self.until.min(end)), ..self.span }
     }
 }
 
-/// What a run has measured.
-pub(super) struct Statistics {
-    /// Jobs by number; clones share a name.
-    pub(super) jobs: Vec<Job>,
-    pub(super) namespaces: usize,
+/// Latency and bandwidth of the commands of a run or a served drive.
+pub struct Statistics {
+    pub(crate) jobs: Vec<Job>,
+    /// Number of namespaces: those of the run, and all with commands.
+    pub(crate) namespaces: usize,
     /// Each request is counted once; the record sums the groups.
-    pub(super) groups: Vec<(Group, Latencies)>,
+    pub(crate) groups: Vec<(Group, Latencies)>,
     /// Where each group is among them.
     places: HashMap<Group, usize, FxBuildHasher>,
     /// Those of the last read, write, trim and flush: nearly always also of the next ones.
     last: [Option<(Group, usize)>; Direction::ALL.len()],
-    pub(super) series: Series,
+    pub(crate) series: Series,
     /// Whether the ramp of any job has ended.
     measures: bool,
 }
 
 impl Statistics {
-    pub(super) fn new(jobs: &[TimedJob], namespaces: usize) -> Self {
-        let job = |job: &TimedJob| Job {
-            name: job.name.clone(),
-            ramp: job.ramp,
-            replaces: job.replaces,
-            span: Span::NONE,
-            until: 0,
-        };
+    /// Begins without commands. Tickets number the jobs; if there are none, every command counts. The record of a run has
+    /// all its namespaces, with commands or not.
+    pub fn new(jobs: Vec<Job>, namespaces: usize) -> Self {
         Statistics {
-            jobs: jobs.iter().map(job).collect(),
             measures: jobs.is_empty(),
+            jobs,
             namespaces,
             groups: Vec::new(),
             places: HashMap::default(),
@@ -110,7 +110,7 @@ impl Statistics {
     }
 
     /// A command is submitted. Returns when its ramp ended, if it is the first that counts.
-    pub(super) fn submitted(&mut self, ticket: u64, time: Time) -> Option<Time> {
+    pub fn submitted(&mut self, ticket: u64, time: Time) -> Option<Time> {
         let job = self.jobs.get_mut(stream::job_of(ticket))?;
         if job.span.from == Time::MAX {
             job.span.from = time.saturating_add(job.ramp);
@@ -120,26 +120,26 @@ impl Statistics {
     }
 
     /// Notes when the time of a job begins.
-    pub(super) fn begins(&mut self, ticket: u64, time: Time) {
+    pub fn begins(&mut self, ticket: u64, time: Time) {
         if let Some(job) = self.jobs.get_mut(stream::job_of(ticket)) {
             job.span.from = time.saturating_add(job.ramp);
         }
     }
 
     /// Notes when the time of a job is up.
-    pub(super) fn ends(&mut self, ticket: u64, time: Time) {
+    pub fn ends(&mut self, ticket: u64, time: Time) {
         if let Some(job) = self.jobs.get_mut(stream::job_of(ticket)) {
             job.until = time;
         }
     }
 
     /// Returns when the time of the last job is up that had results, as far as that is known.
-    pub(super) fn end(&self) -> Time {
+    pub fn end(&self) -> Time {
         self.results().map(|(_, job)| job.until).max().unwrap_or(0)
     }
 
     /// Returns the jobs whose results count: those not replaced by others.
-    pub(super) fn results(&self) -> impl Iterator<Item = (usize, &Job)> {
+    pub(crate) fn results(&self) -> impl Iterator<Item = (usize, &Job)> {
         let replaced =
             |at: usize| self.jobs.iter().any(|job| job.replaces == Some(at) && job.span.to > 0);
         let all = self.jobs.iter().enumerate();
@@ -150,11 +150,13 @@ impl Statistics {
     }
 
     /// Returns whether a job has results after a search for its queue depth.
-    pub(super) fn searches(&self) -> bool {
+    pub fn searches(&self) -> bool {
         self.jobs.iter().any(|job| job.replaces.is_some() && job.span.to > 0)
     }
 
-    pub(super) fn add(&mut self, done: &Done, (command, ticket): (Command, u64)) {
+    /// Counts a command that is done, by the ticket of its job.
+    #[inline]
+    pub fn add(&mut self, done: &Done, (command, ticket): (Command, u64)) {
         let Some(direction) = direction_of(command.op) else { return };
         let latency = done.time - done.request.submitted;
         let bytes = match direction {
@@ -181,6 +183,7 @@ impl Statistics {
         let at = match *last {
             Some((same, at)) if same == group => at,
             _ => *self.places.entry(group).or_insert_with(|| {
+                self.namespaces = self.namespaces.max(namespace.index() + 1);
                 self.groups.push((group, Latencies::default()));
                 self.groups.len() - 1
             }),
