@@ -303,6 +303,35 @@ describe("a drive that hosts use", () => {
   });
 });
 
+describe("a run with a clock", () => {
+  let live;
+  before(async () => {
+    const fio = join(folder, "timed.fio");
+    writeFileSync(fio, "[reads]\nrw=randread\nbs=4k\niodepth=4\ntime_based\nruntime=1d\n[writes]\nrw=randwrite\nbs=4k\niodepth=8\ntime_based\nruntime=1d\n");
+    live = await begin("run", "--device", "pm9a3", "--set", "capacity=256MiB", "--set", "reclaim_unit.size=4MiB", "--precondition", "sequential",
+      "--fio", fio, "--time", "--volume", "100000x", "--json", join(folder, "timed.json"), "--http", "127.0.0.1:0");
+  });
+  after(async () => { await live?.stop(); await close(); });
+
+  test("shows latencies and what the dies do", async () => {
+    const { page, done } = await open(`${live.base}/`, { ready: () => globalThis.wafer?.source.newest?.time?.read?.count > 0 && globalThis.wafer.source.record?.time });
+    const count = () => page.evaluate(() => globalThis.wafer.source.record.time.read.count);
+    const first = await count();
+    await page.waitForFunction((before) => globalThis.wafer.source.record.time.read.count > before, first);
+    assert.match(await page.locator("#latency table").innerText(), /reads[^]*writes/);
+    assert.match(await page.locator("#dies").innerText(), /host program[^]*reads, p0 to p50/);
+    // What is over time comes with a record and stays.
+    await page.waitForFunction(() => globalThis.wafer.charts.get("latency-time-chart").series?.length > 0);
+    await page.waitForFunction((before) => globalThis.wafer.source.record.time.read.count > before, await count());
+    assert.ok(await page.evaluate(() => globalThis.wafer.source.record.time.series.seconds.length > 1));
+    assert.deepEqual(JSON.parse((await get(`${live.base}/api/v1/state`)).body).time.series.seconds, []);
+    const metrics = (await get(`${live.base}/metrics`)).body;
+    assert.match(metrics, /^wafer_latency_seconds\{direction="read",quantile="0.99"\} 0\.000\d+$/m);
+    assert.equal(execFileSync(process.env.PROMTOOL, ["check", "metrics"], { input: metrics, encoding: "utf8" }), "");
+    await done();
+  });
+});
+
 test("states are appended to a record, and a reset asks for a new one", () => {
   const columns = () => ({ cumulative: [], instantaneous: [] });
   const record = {

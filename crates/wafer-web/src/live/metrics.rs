@@ -1,19 +1,15 @@
 //! Prometheus metrics: names and units by its conventions (base units, `_total` for counters).
 
-use std::collections::BTreeMap;
-
+use prometheus::proto::{LabelPair, Metric, MetricFamily, MetricType, Quantile, Summary};
 use prometheus::{
-    CounterVec, Encoder, Gauge, GaugeVec, IntCounter, IntCounterVec, Opts, Registry, TextEncoder,
+    Encoder, Gauge, GaugeVec, IntCounter, IntCounterVec, Opts, Registry, TextEncoder,
 };
 use wafer_interface::HandleCounters;
+use wafer_record::time::{Direction, Requests};
 use wafer_record::{HandleKey, Snapshot, TimeRecord};
 
 /// The media type of the text format.
 pub(crate) const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
-
-/// Percentiles of latencies, and as what Prometheus knows them.
-const QUANTILES: [(&str, &str); 5] =
-    [("50", "0.5"), ("90", "0.9"), ("99", "0.99"), ("99.9", "0.999"), ("99.99", "0.9999")];
 
 /// Returns all metrics as text. `page_bytes` is the page size of the device, if known.
 pub(crate) fn text(
@@ -108,13 +104,44 @@ pub(crate) fn text(
         "type",
         kinds.iter().map(|(kind, count)| (kind.as_str(), *count)),
     )?;
-    if let Some(time) = &snapshot.time {
-        made.latencies(time)?;
-    }
     made.gauge("wafer_live_viewers", "Viewers of the live page", viewers as f64)?;
+    if let Some(time) = &snapshot.time {
+        made.times(time)?;
+    }
+    let mut families = made.0.gather();
+    families.extend(snapshot.time.as_ref().map(latencies));
     let mut text = Vec::new();
-    TextEncoder::new().encode(&made.0.gather(), &mut text)?;
+    TextEncoder::new().encode(&families, &mut text)?;
     Ok(String::from_utf8_lossy(&text).into_owned())
+}
+
+/// Returns the latencies by direction. The library has no type for summaries that are computed elsewhere.
+fn latencies(time: &TimeRecord) -> MetricFamily {
+    let metric = |(direction, requests): (Direction, &Requests)| {
+        let quantiles = requests.percentiles_us.iter().filter_map(|(percent, us)| {
+            let mut quantile = Quantile::default();
+            // As the shortest decimal, which dividing by a hundred is not.
+            quantile.set_quantile(format!("{percent}e-2").parse().ok()?);
+            quantile.set_value(us / 1e6);
+            Some(quantile)
+        });
+        let mut summary = Summary::default();
+        summary.set_sample_count(requests.count);
+        summary.set_sample_sum(requests.mean_us / 1e6 * requests.count as f64);
+        summary.set_quantile(quantiles.collect());
+        let mut label = LabelPair::default();
+        label.set_name("direction".to_owned());
+        label.set_value(direction.name().to_owned());
+        let mut metric = Metric::from_label(vec![label]);
+        metric.set_summary(summary);
+        metric
+    };
+    let mut family = MetricFamily::default();
+    family.set_name("wafer_latency_seconds".to_owned());
+    family.set_help("Latency in model time; quantiles since the start".to_owned());
+    family.set_field_type(MetricType::SUMMARY);
+    family.set_metric(time.each().map(metric).collect());
+    family
 }
 
 struct Made(Registry);
@@ -151,42 +178,12 @@ impl Made {
         self.0.register(Box::new(counter))
     }
 
-    /// What the clock of a run or of a drive says.
-    fn latencies(&self, time: &TimeRecord) -> Result<(), prometheus::Error> {
-        self.counters(
-            "wafer_timed_commands_total",
-            "Commands that completed in model time",
-            "direction",
-            time.each().map(|(direction, requests)| (direction.name(), requests.count)),
-        )?;
-        let sums = CounterVec::new(
-            Opts::new("wafer_latency_seconds_total", "Sum of the latencies in model time"),
-            &["direction"],
-        )?;
-        for (direction, requests) in time.each() {
-            let seconds = requests.mean_us / 1e6 * requests.count as f64;
-            sums.with_label_values(&[direction.name()]).inc_by(seconds);
-        }
-        self.0.register(Box::new(sums))?;
-        let seconds = |us: &BTreeMap<String, f64>, at: &str| us.get(at).map(|us| us / 1e6);
-        self.gauges(
-            "wafer_latency_seconds",
-            "Latency in model time, since the start",
-            ["direction", "quantile"],
-            time.each().flat_map(|(direction, requests)| {
-                QUANTILES.iter().filter_map(move |(at, quantile)| {
-                    let latency = seconds(&requests.percentiles_us, at)?;
-                    Some(([direction.name(), *quantile], latency))
-                })
-            }),
-        )?;
+    fn times(&self, time: &TimeRecord) -> Result<(), prometheus::Error> {
         self.gauges(
             "wafer_late_seconds",
-            "How much later than in model time commands completed",
-            ["quantile"],
-            QUANTILES
-                .iter()
-                .filter_map(|(at, quantile)| Some(([*quantile], seconds(&time.late_us, at)?))),
+            "How much later than in model time commands completed, since the start",
+            ["percentile"],
+            time.late_us.iter().map(|(percentile, us)| ([percentile.as_str()], us / 1e6)),
         )?;
         self.gauges(
             "wafer_die_time_ratio",
@@ -220,7 +217,6 @@ impl Made {
 mod tests {
     use wafer_interface::Counters;
     use wafer_record::Live;
-    use wafer_record::time::Requests;
 
     use super::*;
 
@@ -289,8 +285,12 @@ mod tests {
             } else if let Some(rest) = line.strip_prefix("# TYPE ") {
                 kind = rest.split_once(' ').unwrap();
                 assert_eq!(kind.0, help, "{line}");
-                let counter = kind.0.ends_with("_total");
-                assert_eq!(kind.1, if counter { "counter" } else { "gauge" }, "{line}");
+                let expected = match kind.0 {
+                    "wafer_latency_seconds" => "summary",
+                    name if name.ends_with("_total") => "counter",
+                    _ => "gauge",
+                };
+                assert_eq!(kind.1, expected, "{line}");
                 // Base units, spelled out.
                 for part in kind.0.split('_') {
                     assert!(
@@ -301,7 +301,9 @@ mod tests {
             } else {
                 let (series, value) = line.rsplit_once(' ').unwrap();
                 let (name, labels) = series.split_once('{').unwrap_or((series, "}"));
-                assert_eq!(name, kind.0, "{line}");
+                let of_summary = [format!("{}_sum", kind.0), format!("{}_count", kind.0)];
+                let belongs = kind.1 == "summary" && of_summary.iter().any(|of| of == name);
+                assert!(name == kind.0 || belongs, "{line}");
                 let labels = labels.strip_suffix('}').unwrap();
                 let labels: Vec<(&str, &str)> = (labels
                     .split(',')
@@ -341,11 +343,12 @@ mod tests {
         );
         assert_eq!(sum("wafer_relocated_bytes_total"), 3.0 * 4096.0);
         assert_eq!(sum("wafer_reclaim_units"), 4086.0);
-        assert_eq!((sum("wafer_timed_commands_total"), sum("wafer_die_time_ratio")), (4.0, 1.0));
-        assert!((sum("wafer_latency_seconds_total") - 1e-3).abs() < 1e-12);
+        assert_eq!(sum("wafer_die_time_ratio"), 1.0);
+        assert_eq!((sum("wafer_late_seconds"), sum("wafer_power_watts")), (40.0 / 1e6, 7.5));
+        assert_eq!(sum("wafer_latency_seconds_count"), 4.0);
+        assert!((sum("wafer_latency_seconds_sum") - 1e-3).abs() < 1e-12);
         let p99 = samples.iter().find(|s| s.1.contains(&("quantile", "0.99"))).unwrap();
         assert_eq!((p99.0, p99.2), ("wafer_latency_seconds", 900.0 / 1e6));
-        assert_eq!((sum("wafer_late_seconds"), sum("wafer_power_watts")), (40.0 / 1e6, 7.5));
         // Integers stay exact, and the reclaim unit of garbage collection is not a handle.
         assert!(text.contains("wafer_media_written_bytes_total 30712345678901\n"), "{text}");
         assert!(!text.contains("handle=\"gc\""), "{text}");
@@ -370,7 +373,8 @@ mod tests {
                 let expression = target["expr"].as_str().unwrap();
                 let names = expression.split(|c: char| !c.is_alphanumeric() && c != '_');
                 for name in names.filter(|name| name.starts_with("wafer_")) {
-                    assert!(text.contains(&format!("# TYPE {name} ")), "{name}");
+                    let family = name.trim_end_matches("_sum").trim_end_matches("_count");
+                    assert!(text.contains(&format!("# TYPE {family} ")), "{name}");
                     asked += 1;
                 }
             }
