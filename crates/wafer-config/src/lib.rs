@@ -21,6 +21,7 @@ mod origins;
 mod profiles;
 pub mod schema;
 mod suggest;
+pub mod tables;
 #[cfg(not(target_arch = "wasm32"))]
 mod unpack;
 

@@ -5,8 +5,6 @@ mod cache;
 mod calibrate;
 mod compare;
 mod complete;
-#[cfg(feature = "serve")]
-mod ctl;
 mod devices;
 mod explain;
 mod explore;
@@ -32,8 +30,6 @@ pub(crate) use calibrate::CalibrateArgs;
 use clap::{Parser, Subcommand};
 use clap_complete::Shell;
 pub(crate) use compare::CompareArgs;
-#[cfg(feature = "serve")]
-pub(crate) use ctl::{CriticalWarningBit, CtlArgs, CtlCommand};
 pub(crate) use devices::{DatasheetArgs, DevicesArgs, DevicesCommand};
 pub(crate) use explain::ExplainArgs;
 pub(crate) use explore::ExploreArgs;
@@ -141,7 +137,7 @@ pub(crate) enum Command {
     /// Inject faults into a drive served with --ctl: media errors, slow reads, SMART values, failing commands,
     /// dropped connections, asynchronous events.
     #[cfg(feature = "serve")]
-    Ctl(CtlArgs),
+    Ctl(wafer_ctl::CtlArgs),
     /// List device profiles, or make one from a data sheet.
     Devices(DevicesArgs),
     /// List GC policies, the values of `gc.policy`.

@@ -73,13 +73,6 @@ pub(super) fn interval(text: &str) -> Result<Duration, String> {
     }
 }
 
-#[cfg(feature = "serve")]
-pub(super) fn delay(text: &str) -> Result<Duration, String> {
-    let range = Duration::from_millis(1)..=Duration::from_secs(60);
-    let time = humantime::parse_duration(text).ok().filter(|time| range.contains(time));
-    time.ok_or_else(|| "expected a time from 1ms to 60s".to_owned())
-}
-
 pub(super) fn limit(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(limit) if limit > 1.0 && limit <= 1e6 => Ok(limit),

@@ -6,8 +6,6 @@ pub(crate) mod calibrate;
 pub(crate) mod compare;
 pub(crate) mod config;
 #[cfg(feature = "serve")]
-pub(crate) mod ctl;
-#[cfg(feature = "serve")]
 mod ctl_socket;
 #[cfg(feature = "serve")]
 mod descriptors;
@@ -17,8 +15,6 @@ pub(crate) mod drive_files;
 pub(crate) mod explain;
 pub(crate) mod explore;
 mod figures;
-#[cfg(feature = "serve")]
-mod hosts;
 #[cfg(feature = "serve")]
 pub(crate) mod live;
 pub(crate) mod measure;
@@ -36,8 +32,6 @@ pub(crate) mod shell;
 #[cfg(feature = "serve")]
 mod subsystems;
 pub(crate) mod summary;
-#[cfg(feature = "serve")]
-mod tables;
 #[cfg(feature = "tui")]
 pub(crate) mod top;
 pub(crate) mod trace;

@@ -24,7 +24,7 @@ use wafer_web::live::{Limits, Server as Page};
 
 use super::ctl_socket::ControlSocket;
 use super::subsystems::{self, Spec};
-use super::{descriptors, drive_files, hosts, live};
+use super::{descriptors, drive_files, live};
 use crate::args::ServeArgs;
 use wafer_output as output;
 
@@ -129,7 +129,7 @@ fn unclocked(spec: &Spec, device: &ResolvedDevice, reason: &str) -> LabError {
 /// Returns who may connect to a subsystem.
 fn access(args: &ServeArgs, spec: &Spec) -> Result<Access, LabError> {
     match &spec.hosts {
-        Some(file) => Ok(hosts::read(file)?.1),
+        Some(file) => Ok(wafer_ctl::hosts::read(file)?.1),
         // A machine trusts its own users; a network has others.
         None => Ok(Access::Everyone(Rights {
             manage: args.listen.iter().all(|a| a.ip().is_loopback()),

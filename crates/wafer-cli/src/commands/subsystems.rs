@@ -3,12 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use wafer_config::{ConfigError, Layers};
+use wafer_config::{ConfigError, Layers, tables};
 use wafer_controller::wrong_nqn;
 use wafer_lab::LabError;
 use wafer_storage::DataSpec;
 
-use super::tables;
 use crate::args::{InvalidPlacement, ServeArgs};
 
 /// A subsystem to serve.

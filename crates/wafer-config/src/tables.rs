@@ -1,10 +1,12 @@
-//! Files of tables that `wafer serve` reads, and what several of them hold.
+//! Files that are lists of tables, such as the subsystems and the hosts of a server.
 
 use std::path::Path;
 
 use serde::Deserialize;
-use wafer_config::{ConfigError, Layers};
 use wafer_record::files::read_text;
+
+use crate::error::ConfigError;
+use crate::layers::Layers;
 
 /// What a file holds besides its tables.
 #[derive(Deserialize)]
@@ -15,17 +17,15 @@ struct Nothing {}
 ///
 /// # Errors
 /// The file cannot be read, or holds something else.
-pub(super) fn read(path: &Path, key: &str, none: &str) -> Result<Vec<Layers>, ConfigError> {
+pub fn read(path: &Path, key: &str, none: &str) -> Result<Vec<Layers>, ConfigError> {
     parse(&path.display().to_string(), &read_text(path)?, key, none)
 }
 
-/// As [`read`], of a text.
-pub(super) fn parse(
-    name: &str,
-    text: &str,
-    key: &str,
-    none: &str,
-) -> Result<Vec<Layers>, ConfigError> {
+/// As [`read`], of the text of a file.
+///
+/// # Errors
+/// It holds something else.
+pub fn parse(name: &str, text: &str, key: &str, none: &str) -> Result<Vec<Layers>, ConfigError> {
     let mut file = Layers::from_text(name, text)?;
     let place = file.clone();
     let tables = match file.split_off_list(key) {

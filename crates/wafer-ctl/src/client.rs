@@ -1,28 +1,32 @@
-//! `wafer ctl`: sends a request to the socket of `wafer serve --ctl`, and prints the response.
+//! Sends a request to the socket of a server, and prints the response.
 
 use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
-use wafer_output as output;
 
 use anyhow::Context as _;
-use wafer_lab::LabError;
+use wafer_config::ConfigError;
+use wafer_output as output;
+use wafer_output::Table;
 use wafer_target::control::{
     Ana, AnaAccess, Drop, Event, Fail, HealthChange, Hosts, Namespace, NoFields, Range, ReadDelays,
     Request, Response, Status,
 };
 
-use super::hosts;
 use crate::args::{CriticalWarningBit, CtlArgs, CtlCommand};
-use wafer_output::Table;
+use crate::hosts;
 
 /// Time that a server has to respond: it may have to write to a slow disk.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Longest response, bytes.
 const MAX_RESPONSE: u64 = 16 << 20;
 
-pub(crate) fn run(args: &CtlArgs) -> anyhow::Result<()> {
+/// Sends the request of a command line, and prints the response.
+///
+/// # Errors
+/// No server listens on the socket, the server refuses the request or fails, or stdout cannot be written.
+pub fn run(args: &CtlArgs) -> anyhow::Result<()> {
     let CtlArgs { path, subsystem, json, command } = args;
     let lists = matches!(command, CtlCommand::Status);
     let mut request = serde_json::to_value(request(command.clone())?)?;
@@ -41,13 +45,13 @@ pub(crate) fn run(args: &CtlArgs) -> anyhow::Result<()> {
         }
         Response::Done(_) => Ok(()),
         Response::Refused(reason) => {
-            Err(LabError::config(path.display().to_string(), reason).into())
+            Err(ConfigError::new(path.display().to_string(), reason).into())
         }
         Response::Failed(reason) => anyhow::bail!("{}: {reason}", path.display()),
     }
 }
 
-fn request(command: CtlCommand) -> Result<Request, LabError> {
+fn request(command: CtlCommand) -> Result<Request, ConfigError> {
     Ok(match command {
         CtlCommand::Status => Request::Status(NoFields {}),
         CtlCommand::MediaError { blocks, clear } => Request::MediaError(Range {
@@ -113,7 +117,7 @@ fn exchange(path: &Path, request: &serde_json::Value) -> anyhow::Result<Response
             ErrorKind::ConnectionRefused => "no server listens on it".to_owned(),
             _ => error.to_string(),
         };
-        LabError::config(name.clone(), reason)
+        ConfigError::new(name.clone(), reason)
     })?;
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;

@@ -1,4 +1,4 @@
-//! `wafer ctl`.
+//! The command line of `wafer ctl`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,8 +7,6 @@ use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use uuid::Uuid;
 use wafer_controller::faults::EventKind;
 use wafer_target::control::AnaAccess;
-
-use super::values::delay;
 
 const CTL_EXAMPLES: &str = "\
 Examples:
@@ -31,9 +29,10 @@ Examples:
 Media errors stay until the blocks are written or deallocated, and a UUID until it is changed, even across
 restarts. Everything else ends with the server.";
 
+/// A request to a server.
 #[derive(Debug, Args)]
 #[command(after_help = CTL_EXAMPLES)]
-pub(crate) struct CtlArgs {
+pub struct CtlArgs {
     /// Socket that the server was given with --ctl.
     #[arg(value_name = "PATH", value_hint = ValueHint::FilePath)]
     pub(crate) path: PathBuf,
@@ -50,6 +49,7 @@ pub(crate) struct CtlArgs {
     pub(crate) command: CtlCommand,
 }
 
+/// What to request.
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum CtlCommand {
     /// List what is injected, and the hosts that are connected.
@@ -227,6 +227,12 @@ pub(crate) enum CriticalWarningBit {
     PersistentMemory,
     /// None: clears previously set bits.
     None,
+}
+
+fn delay(text: &str) -> Result<Duration, String> {
+    let range = Duration::from_millis(1)..=Duration::from_secs(60);
+    let time = humantime::parse_duration(text).ok().filter(|time| range.contains(time));
+    time.ok_or_else(|| "expected a time from 1ms to 60s".to_owned())
 }
 
 fn uuid(text: &str) -> Result<Uuid, uuid::Error> {

@@ -2,15 +2,16 @@
 
 use std::path::Path;
 
-use wafer_config::{ConfigError, Layers};
+use wafer_config::{ConfigError, Layers, tables};
 use wafer_controller::{Access, HostEntry};
-
-use super::tables;
 
 const NONE: &str = "no hosts; write [[host]] tables with an nqn";
 
-/// Reads a file, and returns its hosts and the access that they have. Fails if it cannot be read, or is wrong in a line.
-pub(crate) fn read(path: &Path) -> Result<(Vec<HostEntry>, Access), ConfigError> {
+/// Reads a file, and returns its hosts and the access that they have.
+///
+/// # Errors
+/// It cannot be read, or a line is wrong.
+pub fn read(path: &Path) -> Result<(Vec<HostEntry>, Access), ConfigError> {
     of(&tables::read(path, "host", NONE)?)
 }
 
