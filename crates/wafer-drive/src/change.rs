@@ -2,12 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::namespace::Identity;
+use super::firmware::Firmware;
+use super::namespace::{Identity, Protection};
+use super::operations::{Sanitized, SelfTests};
 use super::persistent_log::PersistentEvent;
 use super::reservation::Reservations;
-use super::sanitize::Sanitized;
-use super::self_test::SelfTests;
-use super::{Firmware, Protection};
 
 /// A change as the journal stores it. `N` is a namespace, borrowed for writing.
 #[derive(Serialize, Deserialize)]

@@ -14,10 +14,9 @@ use wafer_device::{Device, DeviceConfig, DeviceState};
 use wafer_nvme::crc32c;
 
 use super::events::EventLog;
+use super::operations::{Sanitized, SelfTests};
 use super::persistence::{self, Persistence};
 use super::persistent_log::PersistentLog;
-use super::sanitize::Sanitized;
-use super::self_test::SelfTests;
 use super::{Drive, DriveOptions, Firmware, Inner, Life, Namespace, Pending};
 use wafer_storage::Storage;
 

@@ -5,9 +5,6 @@
 use serde::{Deserialize, Serialize};
 use wafer_nvme::Status;
 
-use super::Drive;
-use super::change::Change;
-
 /// Revision of a firmware image, ASCII, padded with spaces.
 pub type FirmwareRevision = [u8; 8];
 
@@ -108,41 +105,4 @@ fn built_in() -> FirmwareRevision {
         *slot = byte;
     }
     revision
-}
-
-impl Drive {
-    /// Returns the firmware slots.
-    pub fn firmware(&self) -> Firmware {
-        self.lock().firmware
-    }
-
-    /// Changes the firmware slots, durably.
-    ///
-    /// # Errors
-    /// The error of the change, or `WRITE_FAULT` if the drive cannot be saved. Nothing has changed then.
-    pub fn change_firmware(
-        &self,
-        change: impl FnOnce(&mut Firmware) -> Result<(), Status>,
-    ) -> Result<(), Status> {
-        let mut inner = self.lock();
-        let mut firmware = inner.firmware;
-        change(&mut firmware)?;
-        self.commit(&mut inner, &Change::Firmware(firmware))?;
-        inner.firmware = firmware;
-        Ok(())
-    }
-
-    /// Activates the firmware that is pending for a reset.
-    ///
-    /// # Errors
-    /// `WRITE_FAULT`: the drive cannot be saved. The firmware stays pending.
-    pub fn reset_firmware(&self) -> Result<(), Status> {
-        if self.firmware().next().is_none() {
-            return Ok(());
-        }
-        self.change_firmware(|firmware| {
-            firmware.reset();
-            Ok(())
-        })
-    }
 }

@@ -5,15 +5,15 @@
 //! programming: any front end can use it from any thread.
 //!
 //! # Architecture
-//! - `commands.rs`, `manage.rs`, `removal.rs`: host operations; `batch.rs`: commands to count; `namespace.rs`: one
-//!   namespace; `space.rs`: the location of namespace data.
+//! - `commands.rs`, `manage.rs`, `removal.rs`, `protection.rs`: host operations; `batch.rs`: commands to count;
+//!   `namespace.rs`: one namespace, with its `reservation.rs`; `space.rs`: the location of namespace data.
 //! - `wafer-storage` stores the data, makes short writes atomic, and has all access to files.
 //! - `events.rs`: the FDP event log. `persistent_log.rs`: the persistent event log. `recorder.rs`: captures.
 //!   `snapshot.rs`: state for monitoring.
 //! - `persistence.rs`: when the files are written; `checkpoint.rs`, `journal.rs`, `change.rs`: their contents;
-//!   `resume.rs`: restoring a drive; `health.rs`: failing files. `life.rs`: SMART counts. `wear.rs`: wear.
-//! - `protection.rs`: write protection and uncorrectable blocks. `reservation.rs`: reservations.
-//!   `sanitize.rs`: Sanitize. `self_test.rs`: Device Self-test. `firmware.rs`: firmware slots. `download.rs`: images.
+//!   `resume.rs`: restoring a drive; `health.rs`: failing files. `life.rs`: SMART counts, events. `wear.rs`: wear.
+//! - `sanitize.rs`: Sanitize. `self_test.rs`: Device Self-test. `operations.rs`: the state of both.
+//! - `firmware.rs`: firmware slots. `download.rs`: images.
 //! - `streams.rs`: streams of a drive without FDP.
 //! - `pending.rs`: what the device reports. `emulated.rs`: the media in real time.
 //!
@@ -49,6 +49,7 @@ mod journal;
 mod life;
 mod manage;
 mod namespace;
+mod operations;
 mod options;
 mod pending;
 mod persistence;
@@ -82,24 +83,25 @@ pub use events::{EventClass, EventRecord};
 pub use firmware::{BUILT_IN_SLOT, FIRMWARE_SLOTS, Firmware, FirmwareRevision};
 pub use health::Health;
 use health::{Access, Retry};
+use life::Daily;
 pub use life::Life;
 pub use manage::NamespaceRequest;
-pub use namespace::{ANA_GROUP, Identity, Namespace, PlacementError, Retired};
+pub use namespace::{ANA_GROUP, Identity, Namespace, PlacementError, Protection, Retired};
+pub use operations::{SanitizeState, SelfTestResult};
+use operations::{Sanitized, SelfTests};
 pub use options::{DriveError, DriveOptions, Given};
 use pending::Pending;
 use persistence::Persistence;
-use persistent_log::{Daily, PersistentLog};
+use persistent_log::PersistentLog;
 pub use persistent_log::{MAX_PERSISTENT_LOG, NO_CONTROLLER, PersistentEvent, hardware_error};
-pub use protection::Protection;
 use recorder::Recorder;
 pub use removal::Removal;
 pub use reservation::{
     HostId, Notices, Registrant, ReservationAction, ReservationNotice, Reservations, Reserved,
 };
-pub use sanitize::{SanitizeState, SanitizeStatus};
-use sanitize::{Sanitized, Sanitizing};
-pub use self_test::SelfTestResult;
-use self_test::{SelfTests, Testing};
+pub use sanitize::SanitizeStatus;
+use sanitize::Sanitizing;
+use self_test::Testing;
 pub use snapshot::DriveCounters;
 use space::Space;
 pub use streams::StreamCounts;
@@ -115,8 +117,7 @@ use crate::random::{Random, SystemRandom};
 use checkpoint::Initial;
 pub use emulated::Origin;
 use wafer_emulation::Emulation;
-use wafer_storage::{Backend, DataFile, DataSpec, LogWork};
-use wafer_storage::{Files, Storage};
+use wafer_storage::{Backend, DataFile, DataSpec, Files, LogWork, Storage};
 pub use wafer_storage::{clock, random};
 
 /// The only endurance group of a drive.

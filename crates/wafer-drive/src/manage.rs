@@ -1,4 +1,4 @@
-//! Creating and attaching namespaces, and enabling FDP.
+//! Creating and attaching namespaces, enabling FDP, saving features, and changing firmware.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,6 +9,7 @@ use wafer_record::capture::CaptureEvent;
 
 use super::change::Change;
 use super::events::EventLog;
+use super::firmware::Firmware;
 use super::namespace::{Attachment, Identity, Retired};
 use super::{Drive, DriveError, Inner, Namespace, Pending, empty_device};
 use crate::random::Random;
@@ -236,6 +237,41 @@ impl Drive {
     /// Returns the saved value of a feature.
     pub fn saved_feature(&self, fid: u8) -> Option<Vec<u8>> {
         self.lock().features.get(&fid).cloned()
+    }
+
+    /// Returns the firmware slots.
+    pub fn firmware(&self) -> Firmware {
+        self.lock().firmware
+    }
+
+    /// Changes the firmware slots, durably.
+    ///
+    /// # Errors
+    /// The error of the change, or `WRITE_FAULT` if the drive cannot be saved. Nothing has changed then.
+    pub fn change_firmware(
+        &self,
+        change: impl FnOnce(&mut Firmware) -> Result<(), Status>,
+    ) -> Result<(), Status> {
+        let mut inner = self.lock();
+        let mut firmware = inner.firmware;
+        change(&mut firmware)?;
+        self.commit(&mut inner, &Change::Firmware(firmware))?;
+        inner.firmware = firmware;
+        Ok(())
+    }
+
+    /// Activates the firmware that is pending for a reset.
+    ///
+    /// # Errors
+    /// `WRITE_FAULT`: the drive cannot be saved. The firmware stays pending.
+    pub fn reset_firmware(&self) -> Result<(), Status> {
+        if self.firmware().next().is_none() {
+            return Ok(());
+        }
+        self.change_firmware(|firmware| {
+            firmware.reset();
+            Ok(())
+        })
     }
 
     /// Returns the use of each handle: 0 unused, 1 host specified, 2 controller specified.

@@ -1,14 +1,15 @@
-//! A namespace: its identity, its range of bytes, its placement handles, and the hosts that see it.
+//! A namespace: its identity, its range of bytes, its placement handles, the hosts that see it, and what makes its data
+//! unwritable or unreadable.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use wafer_interface::{LBA_BYTES, NsId, Placement, RuhId};
 use wafer_nvme::Status;
 
-use super::protection::ProtectionCell;
-use super::reservation::ReservationCell;
+use super::reservation::{HostId, ReservationCell, Reservations, Reserved};
 use wafer_storage::{Marks, NoStore, Store};
 
 /// A namespace, shared by all controllers, from its creation or last format until it is deleted or formatted.
@@ -101,6 +102,63 @@ fn first_ana_group() -> u32 {
 impl Attachment {
     pub(crate) fn new(everyone: bool) -> Self {
         Attachment { everyone, exceptions: BTreeSet::new(), off: false, ana_group: ANA_GROUP }
+    }
+}
+
+/// Namespace Write Protection State (Base 2.1, 8.1.16).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[repr(u8)]
+pub enum Protection {
+    /// No Write Protect.
+    #[default]
+    None = 0,
+    /// Write Protect.
+    Protected = 1,
+    /// Write Protect Until Power Cycle, which ends when the drive is opened again.
+    UntilPowerCycle = 2,
+}
+
+/// The write protection of a namespace.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(from = "Protection", into = "Protection")]
+pub(crate) struct ProtectionCell(AtomicU8);
+
+impl ProtectionCell {
+    pub(crate) fn get(&self) -> Protection {
+        match self.0.load(Ordering::Acquire) {
+            1 => Protection::Protected,
+            2 => Protection::UntilPowerCycle,
+            _ => Protection::None,
+        }
+    }
+
+    pub(crate) fn set(&self, state: Protection) {
+        self.0.store(state as u8, Ordering::Release);
+    }
+}
+
+impl Clone for ProtectionCell {
+    fn clone(&self) -> Self {
+        self.get().into()
+    }
+}
+
+impl From<Protection> for ProtectionCell {
+    fn from(state: Protection) -> Self {
+        ProtectionCell(AtomicU8::new(state as u8))
+    }
+}
+
+impl From<ProtectionCell> for Protection {
+    fn from(cell: ProtectionCell) -> Self {
+        cell.get()
+    }
+}
+
+impl Protection {
+    /// Returns the state after a power cycle, that is, after opening the drive.
+    pub(crate) fn after_power_cycle(self) -> Self {
+        if self == Protection::UntilPowerCycle { Protection::None } else { self }
     }
 }
 
@@ -222,5 +280,70 @@ impl Namespace {
         } else {
             attachment.exceptions.insert(hostnqn.to_owned())
         }
+    }
+
+    /// Returns the write protection.
+    pub fn protection(&self) -> Protection {
+        self.protection.get()
+    }
+
+    /// Checks that the namespace is not write protected.
+    ///
+    /// # Errors
+    /// `NAMESPACE_WRITE_PROTECTED`.
+    pub fn check_unprotected(&self) -> Result<(), Status> {
+        match self.protection() {
+            Protection::None => Ok(()),
+            _ => Err(Status::NAMESPACE_WRITE_PROTECTED),
+        }
+    }
+
+    /// Returns the offset of the first unreadable byte of a range: marked as uncorrectable, or with a media error.
+    pub fn uncorrectable(&self, offset: u64, length: u64) -> Option<u64> {
+        let marked = self.marks.first(offset, offset + length);
+        marked.into_iter().chain(self.media_error(offset, length)).min()
+    }
+
+    /// Returns the offset of the first byte of a range with a media error.
+    pub fn media_error(&self, offset: u64, length: u64) -> Option<u64> {
+        self.media_errors.first(offset, offset + length)
+    }
+
+    /// Returns at most `count` unreadable byte ranges within a range, ascending: start and end.
+    pub fn uncorrectable_ranges(&self, from: u64, end: u64, count: usize) -> Vec<(u64, u64)> {
+        if !self.media_errors.any() {
+            return self.marks.within(from, end, count);
+        }
+        let mut both = self.marks.within(from, end, usize::MAX);
+        both.extend(self.media_errors.within(from, end, usize::MAX));
+        Marks::from(both).within(from, end, count)
+    }
+
+    /// Returns at most `count` byte ranges with media errors, ascending: start and end.
+    pub fn media_error_ranges(&self, count: usize) -> Vec<(u64, u64)> {
+        self.media_errors.within(0, self.bytes, count)
+    }
+
+    /// Adds a media error, or removes those of a range.
+    pub(crate) fn set_media_error(&self, offset: u64, length: u64, failing: bool) {
+        let end = offset.saturating_add(length);
+        if failing {
+            self.media_errors.add(offset, end);
+        } else {
+            self.media_errors.remove(offset, end);
+        }
+    }
+
+    /// Returns the registrations and the reservation.
+    pub fn reservations(&self) -> Reservations {
+        self.reservations.get()
+    }
+
+    /// Checks that no reservation bars a host from a command.
+    ///
+    /// # Errors
+    /// `RESERVATION_CONFLICT`.
+    pub fn check_reservation(&self, host: &HostId, command: Reserved) -> Result<(), Status> {
+        self.reservations.check(host, command)
     }
 }

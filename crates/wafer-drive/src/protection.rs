@@ -1,129 +1,19 @@
-//! What makes data of a namespace unwritable or unreadable: write protection, uncorrectable marks and media errors.
+//! Changes to what makes data of a namespace unwritable or unreadable: write protection, uncorrectable marks, media
+//! errors and reservations. `namespace.rs` has their state.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::Ordering;
 
-use serde::{Deserialize, Serialize};
 use wafer_interface::{Command, LBA_BYTES, Op};
 use wafer_nvme::Status;
-use wafer_storage::Marks;
 
 use super::change::Change;
-use super::{Drive, Inner, Namespace};
+use super::namespace::{Namespace, Protection};
+use super::reservation::{HostId, Notices, ReservationAction};
+use super::{Drive, Inner};
 
 /// Maximum number of separate marked ranges per namespace. They are kept in memory and in each checkpoint.
 const MOST_MARKS: usize = 1 << 16;
-
-/// Namespace Write Protection State (Base 2.1, 8.1.16).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[repr(u8)]
-pub enum Protection {
-    /// No Write Protect.
-    #[default]
-    None = 0,
-    /// Write Protect.
-    Protected = 1,
-    /// Write Protect Until Power Cycle, which ends when the drive is opened again.
-    UntilPowerCycle = 2,
-}
-
-/// The write protection of a namespace.
-#[derive(Debug, Default, Serialize, Deserialize)]
-#[serde(from = "Protection", into = "Protection")]
-pub(crate) struct ProtectionCell(AtomicU8);
-
-impl ProtectionCell {
-    pub(crate) fn get(&self) -> Protection {
-        match self.0.load(Ordering::Acquire) {
-            1 => Protection::Protected,
-            2 => Protection::UntilPowerCycle,
-            _ => Protection::None,
-        }
-    }
-
-    pub(crate) fn set(&self, state: Protection) {
-        self.0.store(state as u8, Ordering::Release);
-    }
-}
-
-impl Clone for ProtectionCell {
-    fn clone(&self) -> Self {
-        self.get().into()
-    }
-}
-
-impl From<Protection> for ProtectionCell {
-    fn from(state: Protection) -> Self {
-        ProtectionCell(AtomicU8::new(state as u8))
-    }
-}
-
-impl From<ProtectionCell> for Protection {
-    fn from(cell: ProtectionCell) -> Self {
-        cell.get()
-    }
-}
-
-impl Protection {
-    /// Returns the state after a power cycle, that is, after opening the drive.
-    pub(crate) fn after_power_cycle(self) -> Self {
-        if self == Protection::UntilPowerCycle { Protection::None } else { self }
-    }
-}
-
-impl Namespace {
-    /// Returns the write protection.
-    pub fn protection(&self) -> Protection {
-        self.protection.get()
-    }
-
-    /// Checks that the namespace is not write protected.
-    ///
-    /// # Errors
-    /// `NAMESPACE_WRITE_PROTECTED`.
-    pub fn check_unprotected(&self) -> Result<(), Status> {
-        match self.protection() {
-            Protection::None => Ok(()),
-            _ => Err(Status::NAMESPACE_WRITE_PROTECTED),
-        }
-    }
-
-    /// Returns the offset of the first unreadable byte of a range: marked as uncorrectable, or with a media error.
-    pub fn uncorrectable(&self, offset: u64, length: u64) -> Option<u64> {
-        let marked = self.marks.first(offset, offset + length);
-        marked.into_iter().chain(self.media_error(offset, length)).min()
-    }
-
-    /// Returns the offset of the first byte of a range with a media error.
-    pub fn media_error(&self, offset: u64, length: u64) -> Option<u64> {
-        self.media_errors.first(offset, offset + length)
-    }
-
-    /// Returns at most `count` unreadable byte ranges within a range, ascending: start and end.
-    pub fn uncorrectable_ranges(&self, from: u64, end: u64, count: usize) -> Vec<(u64, u64)> {
-        if !self.media_errors.any() {
-            return self.marks.within(from, end, count);
-        }
-        let mut both = self.marks.within(from, end, usize::MAX);
-        both.extend(self.media_errors.within(from, end, usize::MAX));
-        Marks::from(both).within(from, end, count)
-    }
-
-    /// Returns at most `count` byte ranges with media errors, ascending: start and end.
-    pub fn media_error_ranges(&self, count: usize) -> Vec<(u64, u64)> {
-        self.media_errors.within(0, self.bytes, count)
-    }
-
-    /// Adds a media error, or removes those of a range.
-    pub(crate) fn set_media_error(&self, offset: u64, length: u64, failing: bool) {
-        let end = offset.saturating_add(length);
-        if failing {
-            self.media_errors.add(offset, end);
-        } else {
-            self.media_errors.remove(offset, end);
-        }
-    }
-}
 
 impl Drive {
     /// Sets the write protection of a namespace, after making all written data durable.
@@ -195,6 +85,42 @@ impl Drive {
         self.commit(&mut inner, &change)?;
         namespace.set_media_error(offset, length, failing);
         Ok(())
+    }
+
+    /// Returns whether any namespace has a reservation, or had one since the drive was opened; otherwise commands check
+    /// nothing else.
+    pub fn is_reserved(&self) -> bool {
+        self.reserved.load(Ordering::Acquire)
+    }
+
+    /// Performs an action of a host, and sets Persist Through Power Loss if `ptpl` is given. Returns the notifications.
+    ///
+    /// # Errors
+    /// `INVALID_NAMESPACE` or `FORMAT_IN_PROGRESS` if the namespace is gone; `RESERVATION_CONFLICT`, `INVALID_FIELD`;
+    /// `INTERNAL_ERROR` if too many hosts are registered; `WRITE_FAULT` if the drive cannot be saved.
+    pub fn reserve(
+        &self,
+        namespace: &Namespace,
+        host: &HostId,
+        action: Option<ReservationAction>,
+        ptpl: Option<bool>,
+    ) -> Result<Notices, Status> {
+        let mut inner = self.lock();
+        namespace.check_live()?;
+        let before = namespace.reservations();
+        let mut state = before.clone();
+        let notices = action.map_or(Ok(Vec::new()), |action| state.act(host, action))?;
+        state.ptpl = ptpl.unwrap_or(state.ptpl);
+        if state == before {
+            return Ok(notices);
+        }
+        if before.ptpl || state.ptpl {
+            let change = Change::Reservations { nsid: namespace.nsid, state: state.clone() };
+            self.commit(&mut inner, &change)?;
+        }
+        self.reserved.fetch_or(state.rtype().is_some(), Ordering::AcqRel);
+        namespace.reservations.set(state);
+        Ok(notices)
     }
 }
 

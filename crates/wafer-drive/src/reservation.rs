@@ -10,9 +10,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use serde::{Deserialize, Serialize};
 use wafer_nvme::{ReservationType, Status};
 
-use super::change::Change;
-use super::{Drive, Namespace};
-
 /// Identifier of a host.
 pub type HostId = [u8; 16];
 
@@ -131,7 +128,11 @@ impl Reservations {
     ///
     /// # Errors
     /// `RESERVATION_CONFLICT`; `INVALID_FIELD`; `INTERNAL_ERROR` if too many hosts are registered.
-    fn act(&mut self, host: &HostId, action: ReservationAction) -> Result<Notices, Status> {
+    pub(crate) fn act(
+        &mut self,
+        host: &HostId,
+        action: ReservationAction,
+    ) -> Result<Notices, Status> {
         match action {
             ReservationAction::Register(key) => self.register(host, key),
             ReservationAction::Unregister(key) => {
@@ -271,6 +272,22 @@ impl ReservationCell {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    pub(crate) fn get(&self) -> Reservations {
+        self.lock().clone()
+    }
+
+    pub(crate) fn is_held(&self) -> bool {
+        self.held.load(Ordering::Acquire)
+    }
+
+    /// Checks that the reservation, if there is one, does not bar a host from a command.
+    pub(crate) fn check(&self, host: &HostId, command: Reserved) -> Result<(), Status> {
+        if self.is_held() && self.lock().conflicts(host, command) {
+            return Err(Status::RESERVATION_CONFLICT);
+        }
+        Ok(())
+    }
+
     /// Replaces the reservations. Called with the drive locked.
     pub(crate) fn set(&self, state: Reservations) {
         let mut current = self.lock();
@@ -280,14 +297,13 @@ impl ReservationCell {
 
     /// Removes everything that does not outlive a power cycle.
     pub(crate) fn power_cycle(&self) {
-        let now = self.lock().clone();
-        self.set(now.after_power_cycle());
+        self.set(self.get().after_power_cycle());
     }
 }
 
 impl Clone for ReservationCell {
     fn clone(&self) -> Self {
-        self.lock().clone().into()
+        self.get().into()
     }
 }
 
@@ -300,66 +316,5 @@ impl From<Reservations> for ReservationCell {
 impl From<ReservationCell> for Reservations {
     fn from(cell: ReservationCell) -> Self {
         cell.state.into_inner().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Namespace {
-    /// Returns the registrations and the reservation.
-    pub fn reservations(&self) -> Reservations {
-        self.reservations.lock().clone()
-    }
-
-    /// Checks that no reservation bars a host from a command.
-    ///
-    /// # Errors
-    /// `RESERVATION_CONFLICT`.
-    pub fn check_reservation(&self, host: &HostId, command: Reserved) -> Result<(), Status> {
-        let held = self.reservations.held.load(Ordering::Acquire);
-        if held && self.reservations.lock().conflicts(host, command) {
-            return Err(Status::RESERVATION_CONFLICT);
-        }
-        Ok(())
-    }
-
-    pub(crate) fn is_reserved(&self) -> bool {
-        self.reservations.held.load(Ordering::Acquire)
-    }
-}
-
-impl Drive {
-    /// Returns whether any namespace has a reservation, or had one since the drive was opened; otherwise commands check
-    /// nothing else.
-    pub fn is_reserved(&self) -> bool {
-        self.reserved.load(Ordering::Acquire)
-    }
-
-    /// Performs an action of a host, and sets Persist Through Power Loss if `ptpl` is given. Returns the notifications.
-    ///
-    /// # Errors
-    /// `INVALID_NAMESPACE` or `FORMAT_IN_PROGRESS` if the namespace is gone; `RESERVATION_CONFLICT`, `INVALID_FIELD`;
-    /// `INTERNAL_ERROR` if too many hosts are registered; `WRITE_FAULT` if the drive cannot be saved.
-    pub fn reserve(
-        &self,
-        namespace: &Namespace,
-        host: &HostId,
-        action: Option<ReservationAction>,
-        ptpl: Option<bool>,
-    ) -> Result<Notices, Status> {
-        let mut inner = self.lock();
-        namespace.check_live()?;
-        let before = namespace.reservations();
-        let mut state = before.clone();
-        let notices = action.map_or(Ok(Vec::new()), |action| state.act(host, action))?;
-        state.ptpl = ptpl.unwrap_or(state.ptpl);
-        if state == before {
-            return Ok(notices);
-        }
-        if before.ptpl || state.ptpl {
-            let change = Change::Reservations { nsid: namespace.nsid, state: state.clone() };
-            self.commit(&mut inner, &change)?;
-        }
-        self.reserved.fetch_or(state.holder.is_some(), Ordering::AcqRel);
-        namespace.reservations.set(state);
-        Ok(notices)
     }
 }

@@ -106,7 +106,7 @@ impl Drive {
         if header.generation < saved.generation || header.ending != Ending::Clean {
             inner.log_hardware_error(HardwareErrorCode::UNSAFE_SHUTDOWN, &[]);
         }
-        let reserved = self.namespaces().iter().flatten().any(|n| n.is_reserved());
+        let reserved = self.namespaces().iter().flatten().any(|n| n.reservations.is_held());
         self.reserved.store(reserved, Ordering::Release);
         let hours = inner.life.power_on_seconds / 3600;
         inner.self_tests = std::mem::take(&mut inner.self_tests).after_power_cycle(hours);

@@ -4,45 +4,18 @@
 //! of the namespaces is released and synced. It fails if that cannot be saved; then hosts can use nothing until it is
 //! repeated or they exit the failure mode. A reopened drive continues, because the state is in the journal.
 
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU8, AtomicU16, Ordering};
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
 use wafer_nvme::{SanitizeCdw10, Status};
 
 use super::change::Change;
+use super::operations::{SanitizeState, Sanitized};
 use super::{Drive, Inner, Removal};
 
 /// Time that each call of [`Drive::maintain`] spends sanitizing.
 const TURN: Duration = Duration::from_millis(250);
-
-/// The state of the last Sanitize operation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum SanitizeState {
-    /// There has been none.
-    #[default]
-    Never,
-    /// It succeeded.
-    Completed,
-    /// It is in progress.
-    InProgress,
-    /// It failed, and the drive is in the failure mode.
-    Failed,
-    /// It failed, and a host exited the failure mode.
-    Left,
-}
-
-/// The last Sanitize operation, as a checkpoint stores it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Sanitized {
-    state: SanitizeState,
-    /// Command dword 10.
-    cdw10: u32,
-    /// Host bytes written over the life of the drive when the operation succeeded.
-    clean_at: Option<u64>,
-}
 
 /// The last Sanitize operation, as hosts see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

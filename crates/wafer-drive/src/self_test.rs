@@ -4,87 +4,25 @@
 //! and last MiB of each in a short test, all of it in an extended test. An extended test restarts from the beginning
 //! when the drive is opened again.
 
-use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
 use wafer_nvme::{SelfTestCode, SelfTestOutcome, Status};
 
 use super::change::Change;
-use super::{Drive, Inner, Retired};
+use super::namespace::Retired;
+use super::operations::{RunningTest, SelfTestResult};
+use super::{Drive, Inner};
 
 /// Time that each call of [`Drive::maintain`] spends testing.
 const TURN: Duration = Duration::from_millis(250);
 /// Bytes read at a time, and at each end of a namespace by a short test.
 const SLICE: u64 = 1 << 20;
-/// Number of results kept, as many as fit in the log page.
-const RESULTS: usize = 20;
 const HOUR: u64 = 3600;
 
 /// Segments of a test.
 const HEALTH: u8 = 1;
 const READ: u8 = 2;
-
-/// The result of a test.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SelfTestResult {
-    /// Test type: a [`SelfTestCode`].
-    pub code: u8,
-    /// A [`SelfTestOutcome`].
-    pub outcome: u8,
-    /// The segment that failed first, from 1; 0 if none failed.
-    pub segment: u8,
-    /// Power-on time when it ended, hours.
-    pub power_on_hours: u64,
-    /// The namespace and logical block that could not be read.
-    pub unreadable: Option<(u32, u64)>,
-}
-
-/// A test in progress.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Running {
-    code: u8,
-    /// Namespaces to test.
-    nsids: Vec<u32>,
-    /// The controller that received the command.
-    controller: u16,
-}
-
-/// The test in progress and the latest results, newest first. A checkpoint stores them.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct SelfTests {
-    running: Option<Running>,
-    results: VecDeque<SelfTestResult>,
-}
-
-impl SelfTests {
-    /// Ends a short test, which does not outlive a power cycle.
-    pub(crate) fn after_power_cycle(mut self, power_on_hours: u64) -> Self {
-        if self.running.as_ref().is_some_and(|running| running.code == SelfTestCode::SHORT.0) {
-            self.end(SelfTestOutcome::ABORTED_BY_RESET, power_on_hours);
-        }
-        self
-    }
-
-    /// Ends the test in progress, if any. Returns its result.
-    fn end(
-        &mut self,
-        outcome: SelfTestOutcome,
-        power_on_hours: u64,
-    ) -> Option<&mut SelfTestResult> {
-        let Running { code, .. } = self.running.take()?;
-        self.results.truncate(RESULTS - 1);
-        self.results.push_front(SelfTestResult {
-            code,
-            outcome: outcome.0,
-            segment: 0,
-            power_on_hours,
-            unreadable: None,
-        });
-        self.results.front_mut()
-    }
-}
 
 /// The progress of the current test.
 #[derive(Debug, Default)]
@@ -128,7 +66,7 @@ impl Drive {
             return Err(Status::SELF_TEST_IN_PROGRESS);
         }
         *position = Position::default();
-        inner.self_tests.running = Some(Running { code: code.0, nsids, controller });
+        inner.self_tests.running = Some(RunningTest { code: code.0, nsids, controller });
         self.keep_self_tests(&mut inner);
         Ok(())
     }
@@ -141,7 +79,7 @@ impl Drive {
     /// Aborts a short test started by a controller that is being reset.
     pub fn reset_self_test(&self, controller: u16) {
         let mut inner = self.lock();
-        let short = |r: &Running| r.code == SelfTestCode::SHORT.0 && r.controller == controller;
+        let short = |r: &RunningTest| r.code == SelfTestCode::SHORT.0 && r.controller == controller;
         if inner.self_tests.running.as_ref().is_some_and(short) {
             self.end_self_test(&mut inner, End::of(SelfTestOutcome::ABORTED_BY_RESET));
         }
@@ -194,7 +132,7 @@ impl Drive {
 
     fn self_test_slice(
         &self,
-        running: &Running,
+        running: &RunningTest,
         position: &mut Position,
         buffer: &mut [u8],
     ) -> Option<End> {
