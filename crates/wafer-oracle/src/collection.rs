@@ -1,4 +1,4 @@
-//! Garbage collection: when, of what, and to where.
+//! Garbage collection: when, of what, and to where; and what the policy is shown and asked.
 //!
 //! Source: `docs/reference/device-model.md`, "When garbage is collected", "Where relocated pages go", "Victims" and
 //! "Counters".
@@ -9,6 +9,7 @@ use crate::arrangement::arrange;
 use crate::attribution;
 use crate::oracle::{Event, Oracle};
 use crate::pages::SegmentId;
+use crate::policy::{Asked, Candidate, Seen, View};
 use crate::sizes::Relocation;
 use crate::units::Log;
 
@@ -229,5 +230,78 @@ impl Oracle {
             self.mixed.host_bytes += moved;
             self.mixed.media_bytes += moved;
         }
+    }
+
+    /// Shows a group to the policy.
+    fn view(&mut self, group: u16, forced: bool, writer: u16) -> View {
+        let (mut candidates, mut origins) = (Vec::new(), Vec::new());
+        for number in self.closed(group) {
+            let valid = self.valid(number);
+            let (unit, seen) = (&self.units[number as usize], &mut self.seen[number as usize]);
+            if seen.closed_order != Some(unit.closed_order) {
+                let closed_order = Some(unit.closed_order);
+                *seen = Seen { closed_order, valid, at: unit.closed_at };
+            } else if seen.valid != valid {
+                (seen.valid, seen.at) = (valid, self.clock);
+            }
+            let owner = unit.log.owner();
+            let sum: f64 = unit.origins.iter().sum();
+            for handle in 0..usize::from(self.sizes.handles) {
+                origins.push(match owner {
+                    Owner::Handle(owner) => f32::from(u8::from(owner.index() == handle)),
+                    Owner::Gc => (unit.origins[handle] / sum) as f32,
+                });
+            }
+            candidates.push(Candidate {
+                ru: RuId(number),
+                valid,
+                age: self.clock - unit.closed_at,
+                closed_order: unit.closed_order,
+                owner,
+                generation: unit.log.generation(),
+                host_class: unit.log.host_class(),
+                death: Some(unit.death).filter(|death| *death > 0),
+                erases: unit.erases,
+                since_invalidation: self.clock - seen.at,
+            });
+        }
+        View {
+            group: self.sizes.group(group),
+            candidates,
+            origins,
+            unit_pages: self.sizes.unit_pages,
+            now: self.clock,
+            forced,
+            classes: self.sizes.classes_to_choose(),
+            writer,
+        }
+    }
+
+    /// Asks the policy for a victim.
+    pub(crate) fn ask_victim(&mut self, group: u16, forced: bool) -> Option<u32> {
+        let view = self.view(group, forced, 0);
+        let choice = self.policy.select(&view, &mut self.random);
+        let known = |ru: RuId| view.candidates.iter().any(|candidate| candidate.ru == ru);
+        assert!(choice.is_none_or(known), "the policy chose {choice:?}, which is no candidate");
+        self.asked.push(Asked::Victim(view, choice));
+        choice.map(|ru| ru.0)
+    }
+
+    /// Asks the policy for the class of the relocated data of a victim.
+    pub(crate) fn ask_class(
+        &mut self,
+        group: u16,
+        victim: u32,
+        forced: bool,
+        writer: u16,
+    ) -> Option<u8> {
+        let (view, victim) = (self.view(group, forced, writer), RuId(victim));
+        let choice = self.policy.destination(victim, &view, &mut self.random);
+        assert!(
+            choice.is_none_or(|class| class < view.classes),
+            "the policy chose class {choice:?}"
+        );
+        self.asked.push(Asked::Class(view, victim, choice));
+        choice
     }
 }

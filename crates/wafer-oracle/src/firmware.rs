@@ -1,47 +1,15 @@
-//! Caches in front of the reclaim units, parity, and the care of the media.
+//! Caches in front of the reclaim units, uses of the map, parity, and the care of the media.
 //!
-//! Source: `docs/reference/device-model.md`, "Caches", "Parity" and "Care of the media".
+//! Source: `docs/reference/device-model.md`, "Caches", "Map", "Parity" and "Care of the media".
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use wafer_interface::{Bytes, Command, FdpEvent, NsId, Owner, RgId, RuhId};
 
-use crate::oracle::{Event, Oracle};
+use crate::oracle::{Cache, Care, Event, Oracle, Waiting};
 use crate::translation::Map;
 use crate::units::{Log, State};
-
-/// A page that waits in a cache, or a place of the SLC cache whose page was overwritten or deallocated.
-#[derive(Clone, Debug)]
-pub(crate) struct Waiting {
-    page: (NsId, u64),
-    /// The newest write, whose placement identifier counts.
-    write: Command,
-    /// Which logical blocks were written.
-    written: Vec<bool>,
-    /// Whether this is no more than a place.
-    empty: bool,
-}
-
-/// A write buffer, or an SLC cache.
-#[derive(Clone, Debug)]
-pub(crate) struct Cache {
-    slc: bool,
-    most: usize,
-    /// From the oldest on.
-    places: Vec<Waiting>,
-}
-
-/// Times and counts that decide when data is moved.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Care {
-    /// Host pages at the next look.
-    next_look: u64,
-    /// Reclaim units retired so far, and the most that may be.
-    retired: u64,
-    most_retired: u64,
-    /// Whether one was worn out when no more could be retired: hosts change nothing any more.
-    pub(crate) ended: bool,
-}
 
 impl Oracle {
     /// The caches and the care of a fresh device.
@@ -188,6 +156,43 @@ impl Oracle {
         let parts = segment.division.map(|division| &self.pages.divisions[&division]);
         let first = parts.and_then(|parts| parts.iter().find(|part| self.pages.valid(**part) > 0));
         Some(first.map_or(segment.unit, |part| self.pages[*part].unit))
+    }
+
+    /// Uses the entry of a page.
+    pub(crate) fn translate(&mut self, page: u64, changes: bool) {
+        // Without translation pages all of the map is in memory.
+        if let Some(page) = page.checked_div(self.map.entries) {
+            self.use_translation_page(page, changes);
+        }
+    }
+
+    fn use_translation_page(&mut self, page: u64, changes: bool) {
+        let (reads, programs) = self.map.use_page(page, changes);
+        self.counters.map_reads += reads;
+        self.counters.map_pages += programs;
+        self.counters.media_bytes += programs * self.sizes.page_bytes;
+    }
+
+    /// Uses the entries of what is moved out of a reclaim unit, each translation page once, in order. Pages of a
+    /// divided segment count where any of them is.
+    pub(crate) fn translate_moved(&mut self, unit: u32) {
+        if self.map.entries == 0 {
+            return;
+        }
+        let mut all = BTreeSet::new();
+        for id in &self.units[unit as usize].segments {
+            let segment = &self.pages[*id];
+            if segment.pages.is_empty() {
+                continue;
+            }
+            let parts = segment.division.map(|division| self.pages.divisions[&division].clone());
+            for part in parts.unwrap_or_else(|| vec![*id]) {
+                all.extend(self.pages[part].pages.iter().map(|page| page / self.map.entries));
+            }
+        }
+        for page in all {
+            self.use_translation_page(page, true);
+        }
     }
 
     /// Looks for what is due, when a host begins a segment.

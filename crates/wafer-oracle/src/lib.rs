@@ -15,12 +15,13 @@
 //! One file for each rule, with its source in the header:
 //! - `sizes.rs`: what follows from a configuration; `namespaces.rs`: what a command addresses;
 //! - `pages.rs`: the page map, segments, and the exchange argument; `merging.rs`: merging of segments;
-//! - `units.rs`: reclaim units and open logs; `writing.rs`: the path of a write;
+//! - `units.rs`: reclaim units and open logs; `oracle.rs`: the device, its commands, and how units are opened, closed
+//!   and erased; `writing.rs`: the path of a write;
 //! - `separation.rs`, `death_times.rs`: which log a page goes to;
 //! - `collection.rs`: when garbage is collected, and from where to where; `arrangement.rs`: which pages go
 //!   where at the end of a reclaim unit; `writers.rs`: the draw of `gc.destination = "writer"`;
-//! - `firmware.rs`: caches in front of the reclaim units, parity, and the care of the media;
-//! - `translation.rs`: a map that is not all in memory;
+//! - `firmware.rs`: caches in front of the reclaim units, parity, and the care of the media; `translation.rs`: a map
+//!   that is not all in memory;
 //! - `attribution.rs`: whose writes relocate whose data;
 //! - `policy.rs`: what a policy sees; `policies.rs`: the policies without memory. For those that learn,
 //!   [`Replay`] repeats the choices of the device, and the tests compare what both devices showed.

@@ -4,42 +4,11 @@
 //! lowest number and the first gap that is large enough; where only all gaps together are, the others move down
 //! to the lowest pages first, in their order, with their data.
 
-use wafer_device::{DeviceConfig, NamespaceError};
+use wafer_device::NamespaceError;
 use wafer_interface::{FdpEvent, NsId, Placement, RuhId};
 
 use crate::oracle::{Event, Oracle};
-use crate::sizes::Sizes;
-
-/// A namespace; a deleted one has no pages and no handles.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Namespace {
-    pub(crate) first: u64,
-    pub(crate) pages: u64,
-    /// The reclaim unit handle behind each placement handle.
-    pub(crate) handles: Vec<u16>,
-}
-
-/// The namespaces of a configuration.
-pub(crate) fn configured(config: &DeviceConfig, sizes: &Sizes) -> Vec<Namespace> {
-    // Without FDP there is one handle, whatever the lists name; with streams every namespace has them all.
-    let every = !config.fdp && config.streams > 0;
-    let known = |handles: Vec<u16>| match every {
-        true => (0..=config.streams).collect(),
-        false => handles.iter().map(|h| (*h).min(sizes.handles - 1)).collect(),
-    };
-    if config.namespaces.is_empty() {
-        let handles = known((0..config.handles).collect());
-        return vec![Namespace { first: 0, pages: sizes.pages, handles }];
-    }
-    let mut first = 0;
-    let mut next = |namespace: &wafer_device::NamespaceConfig| {
-        let pages = namespace.size.0 / sizes.page_bytes;
-        let list = Some(namespace.handles.clone()).filter(|list| !list.is_empty());
-        first += pages;
-        Namespace { first: first - pages, pages, handles: known(list.unwrap_or(vec![0])) }
-    };
-    config.namespaces.iter().map(&mut next).collect()
-}
+use crate::sizes::Namespace;
 
 impl Oracle {
     /// Returns group and handle of a placement identifier, if the namespace has it.

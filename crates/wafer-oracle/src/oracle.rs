@@ -1,21 +1,22 @@
-//! The device: what it is made of, what a command does, and what can be asked of it.
+//! The device: what it is made of, what a command does, what can be asked of it, and how reclaim units are opened,
+//! closed and erased.
+//!
+//! Source: `docs/reference/device-model.md`, "Open RUs".
 
 use std::collections::{BTreeMap, VecDeque};
 
 use wafer_device::{Attribution, DeviceConfig, Separation};
 use wafer_interface::{
-    Closed, Collection, Command, Counters, FdpEvent, HandleCounters, LBA_BYTES, Op, Owner, RgId,
-    RuhId,
+    Closed, Collection, Command, Counters, FdpEvent, HandleCounters, LBA_BYTES, NsId, Op, Owner,
+    RgId, RuId, RuhId,
 };
 
 use crate::death_times::DeathTimes;
-use crate::firmware::{Cache, Care};
-use crate::namespaces::{self, Namespace};
 use crate::pages::Pages;
 use crate::policy::{Asked, Policy, Seen};
 use crate::random::Random;
 use crate::separation::Lifespans;
-use crate::sizes::Sizes;
+use crate::sizes::{Namespace, Sizes};
 use crate::translation::Map;
 use crate::units::{Log, Open, State, Unit, fresh};
 use crate::writers::Writers;
@@ -70,6 +71,39 @@ pub struct Oracle {
     next_page: Vec<Option<u64>>,
 }
 
+/// A page that waits in a cache, or a place of the SLC cache whose page was overwritten or deallocated.
+#[derive(Clone, Debug)]
+pub(crate) struct Waiting {
+    pub(crate) page: (NsId, u64),
+    /// The newest write, whose placement identifier counts.
+    pub(crate) write: Command,
+    /// Which logical blocks were written.
+    pub(crate) written: Vec<bool>,
+    /// Whether this is no more than a place.
+    pub(crate) empty: bool,
+}
+
+/// A write buffer, or an SLC cache.
+#[derive(Clone, Debug)]
+pub(crate) struct Cache {
+    pub(crate) slc: bool,
+    pub(crate) most: usize,
+    /// From the oldest on.
+    pub(crate) places: Vec<Waiting>,
+}
+
+/// Times and counts that decide when data is moved.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Care {
+    /// Host pages at the next look.
+    pub(crate) next_look: u64,
+    /// Reclaim units retired so far, and the most that may be.
+    pub(crate) retired: u64,
+    pub(crate) most_retired: u64,
+    /// Whether one was worn out when no more could be retired: hosts change nothing any more.
+    pub(crate) ended: bool,
+}
+
 impl Oracle {
     /// A fresh device: nothing mapped, every handle with an empty open reclaim unit in every group.
     pub fn new(config: &DeviceConfig, policy: Box<dyn Policy>, seed: u64) -> Self {
@@ -78,7 +112,7 @@ impl Oracle {
         let handles = usize::from(sizes.handles);
         let by_death = sizes.separation == Some(Separation::DeathTime);
         let mut oracle = Oracle {
-            namespaces: namespaces::configured(config, &sizes),
+            namespaces: sizes.namespaces(config),
             pages: Pages::new(sizes.pages, Random::of_segments(seed)),
             seen: vec![Seen::default(); units.len()],
             units,
@@ -254,5 +288,76 @@ impl Oracle {
     pub fn available_pages(&self, group: RgId, handle: RuhId) -> u32 {
         let log = Log::Host { handle: handle.0, class: 0 };
         self.open.get(&(group.0, log)).map_or(0, |open| self.room(open.unit))
+    }
+
+    /// Valid pages of a reclaim unit, counted.
+    pub(crate) fn valid(&self, unit: u32) -> u32 {
+        self.units[unit as usize].segments.iter().map(|id| self.pages.valid(*id)).sum()
+    }
+
+    /// The closed reclaim units of a group.
+    pub(crate) fn closed(&self, group: u16) -> Vec<u32> {
+        let units = self.sizes.group(group);
+        units.filter(|unit| self.units[*unit as usize].state == State::Closed).collect()
+    }
+
+    /// The closed reclaim unit with the fewest valid pages, the first of equals.
+    pub(crate) fn least_valid(&self, group: u16) -> Option<u32> {
+        self.closed(group).into_iter().min_by_key(|unit| self.valid(*unit))
+    }
+
+    /// Pages that can still be written to a reclaim unit.
+    pub(crate) fn room(&self, unit: u32) -> u32 {
+        self.sizes.unit_pages - self.units[unit as usize].written
+    }
+
+    /// Opens the reclaim unit that has been free for longest.
+    pub(crate) fn open(&mut self, group: u16, log: Log, death: u64) {
+        let number = self.free[usize::from(group)].pop_front().expect("a free reclaim unit");
+        let unit = &mut self.units[number as usize];
+        assert!(unit.state == State::Free && unit.written == 0, "an erased reclaim unit");
+        (unit.state, unit.log, unit.death) = (State::Open, log, death);
+        unit.opened_at = self.clock;
+        self.open.insert((group, log), Open { unit: number, segment: None, segment_room: 0 });
+    }
+
+    /// Closes the open reclaim unit of a log: it may be collected from now on.
+    pub(crate) fn close(&mut self, group: u16, log: Log) {
+        let number = self.open.remove(&(group, log)).expect("an open reclaim unit").unit;
+        self.close_unit(number);
+    }
+
+    /// Closes a reclaim unit.
+    pub(crate) fn close_unit(&mut self, number: u32) {
+        let unit = &mut self.units[number as usize];
+        let log = unit.log;
+        unit.state = State::Closed;
+        (unit.closed_at, unit.closed_order) = (self.clock, self.closings);
+        self.closings += 1;
+        self.count_parity(number);
+        self.events.push(Event::Closed(Closed {
+            ru: RuId(number),
+            owner: log.owner(),
+            relocated: log.generation() > 0,
+            valid: self.valid(number),
+            unwritten: self.room(number),
+        }));
+    }
+
+    /// Erases a reclaim unit. It is free, behind those that were erased before; or worn out, and in no list.
+    pub(crate) fn erase(&mut self, number: u32) {
+        let group = self.sizes.group_of(number);
+        let unit = &mut self.units[number as usize];
+        assert!(unit.segments.is_empty(), "an erased reclaim unit holds segments");
+        unit.state = State::Free;
+        unit.written = 0;
+        unit.invalidated.clear();
+        unit.origins.clear();
+        unit.erases += 1;
+        unit.reads = 0;
+        self.free[usize::from(group)].push_back(number);
+        if self.retires(number) {
+            self.free[usize::from(group)].pop_back();
+        }
     }
 }

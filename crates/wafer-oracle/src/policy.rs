@@ -8,7 +8,6 @@ use std::sync::{Arc, Mutex};
 
 use wafer_interface::{Owner, RuId};
 
-use crate::oracle::Oracle;
 use crate::random::Random;
 
 /// A closed reclaim unit.
@@ -111,83 +110,8 @@ impl Policy for Replay {
 /// The contents and valid pages of a reclaim unit when a policy last saw it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Seen {
-    closed_order: Option<u64>,
-    valid: u32,
+    pub(crate) closed_order: Option<u64>,
+    pub(crate) valid: u32,
     /// When it was first seen so.
-    at: u64,
-}
-
-impl Oracle {
-    /// Shows a group to the policy.
-    fn view(&mut self, group: u16, forced: bool, writer: u16) -> View {
-        let (mut candidates, mut origins) = (Vec::new(), Vec::new());
-        for number in self.closed(group) {
-            let valid = self.valid(number);
-            let (unit, seen) = (&self.units[number as usize], &mut self.seen[number as usize]);
-            if seen.closed_order != Some(unit.closed_order) {
-                let closed_order = Some(unit.closed_order);
-                *seen = Seen { closed_order, valid, at: unit.closed_at };
-            } else if seen.valid != valid {
-                (seen.valid, seen.at) = (valid, self.clock);
-            }
-            let owner = unit.log.owner();
-            let sum: f64 = unit.origins.iter().sum();
-            for handle in 0..usize::from(self.sizes.handles) {
-                origins.push(match owner {
-                    Owner::Handle(owner) => f32::from(u8::from(owner.index() == handle)),
-                    Owner::Gc => (unit.origins[handle] / sum) as f32,
-                });
-            }
-            candidates.push(Candidate {
-                ru: RuId(number),
-                valid,
-                age: self.clock - unit.closed_at,
-                closed_order: unit.closed_order,
-                owner,
-                generation: unit.log.generation(),
-                host_class: unit.log.host_class(),
-                death: Some(unit.death).filter(|death| *death > 0),
-                erases: unit.erases,
-                since_invalidation: self.clock - seen.at,
-            });
-        }
-        View {
-            group: self.sizes.group(group),
-            candidates,
-            origins,
-            unit_pages: self.sizes.unit_pages,
-            now: self.clock,
-            forced,
-            classes: self.sizes.classes_to_choose(),
-            writer,
-        }
-    }
-
-    /// Asks the policy for a victim.
-    pub(crate) fn ask_victim(&mut self, group: u16, forced: bool) -> Option<u32> {
-        let view = self.view(group, forced, 0);
-        let choice = self.policy.select(&view, &mut self.random);
-        let known = |ru: RuId| view.candidates.iter().any(|candidate| candidate.ru == ru);
-        assert!(choice.is_none_or(known), "the policy chose {choice:?}, which is no candidate");
-        self.asked.push(Asked::Victim(view, choice));
-        choice.map(|ru| ru.0)
-    }
-
-    /// Asks the policy for the class of the relocated data of a victim.
-    pub(crate) fn ask_class(
-        &mut self,
-        group: u16,
-        victim: u32,
-        forced: bool,
-        writer: u16,
-    ) -> Option<u8> {
-        let (view, victim) = (self.view(group, forced, writer), RuId(victim));
-        let choice = self.policy.destination(victim, &view, &mut self.random);
-        assert!(
-            choice.is_none_or(|class| class < view.classes),
-            "the policy chose class {choice:?}"
-        );
-        self.asked.push(Asked::Class(view, victim, choice));
-        choice
-    }
+    pub(crate) at: u64,
 }

@@ -1,4 +1,4 @@
-//! What follows from a configuration: counts, thresholds, destinations.
+//! What follows from a configuration: counts, thresholds, destinations, namespaces.
 //!
 //! Source: `docs/reference/device-model.md`, "Sizes", "When garbage is collected", "Refused devices" and "Where
 //! relocated pages go"; for the limits of what a policy asks for, `docs/reference/policies.md`.
@@ -6,7 +6,9 @@
 use std::ops::Range;
 
 use wafer_device::policy::POLICIES;
-use wafer_device::{Destination, DeviceConfig, GcConfig, Isolation, RelocationOrder, Separation};
+use wafer_device::{
+    Destination, DeviceConfig, GcConfig, Isolation, NamespaceConfig, RelocationOrder, Separation,
+};
 use wafer_interface::{FirmwareConfig, LBA_BYTES};
 
 /// Classes of pages with a known death time, beside that of pages without one.
@@ -26,6 +28,15 @@ pub(crate) enum Relocation {
     ByHandle,
     /// As by isolation, but of a handle that writes at the time.
     ByWriter,
+}
+
+/// A namespace; a deleted one has no pages and no handles.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Namespace {
+    pub(crate) first: u64,
+    pub(crate) pages: u64,
+    /// The reclaim unit handle behind each placement handle.
+    pub(crate) handles: Vec<u16>,
 }
 
 /// Sizes of a device.
@@ -131,6 +142,28 @@ impl Sizes {
                 self.moved_classes += 1;
             }
         }
+    }
+
+    /// The namespaces of a configuration.
+    pub(crate) fn namespaces(&self, config: &DeviceConfig) -> Vec<Namespace> {
+        // Without FDP there is one handle, whatever the lists name; with streams every namespace has them all.
+        let every = !config.fdp && config.streams > 0;
+        let known = |handles: Vec<u16>| match every {
+            true => (0..=config.streams).collect(),
+            false => handles.iter().map(|h| (*h).min(self.handles - 1)).collect(),
+        };
+        if config.namespaces.is_empty() {
+            let handles = known((0..config.handles).collect());
+            return vec![Namespace { first: 0, pages: self.pages, handles }];
+        }
+        let mut first = 0;
+        let mut next = |namespace: &NamespaceConfig| {
+            let pages = namespace.size.0 / self.page_bytes;
+            let list = Some(namespace.handles.clone()).filter(|list| !list.is_empty());
+            first += pages;
+            Namespace { first: first - pages, pages, handles: known(list.unwrap_or(vec![0])) }
+        };
+        config.namespaces.iter().map(&mut next).collect()
     }
 
     /// Reclaim units beyond those that the logical pages fill.

@@ -2,10 +2,6 @@
 //!
 //! Source: `docs/reference/device-model.md`, "Map".
 
-use std::collections::BTreeSet;
-
-use crate::oracle::Oracle;
-
 /// A flash page of the region for translation pages: what was programmed to it since its unit was erased.
 type Unit = Vec<u64>;
 
@@ -13,7 +9,7 @@ type Unit = Vec<u64>;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Map {
     /// Entries of a translation page; 0: the whole map is in memory.
-    entries: u64,
+    pub(crate) entries: u64,
     /// Maximum translation pages in memory.
     most: usize,
     /// Translation pages in memory, the one used last at the end, and whether an entry changed.
@@ -40,6 +36,21 @@ impl Map {
         let units = (2 * all.div_ceil(unit_pages) + 2) as usize;
         let (used, free) = (vec![(0, Unit::new())], (1..units).collect());
         Map { entries, most, memory: Vec::new(), unit_pages: unit_pages as usize, used, free }
+    }
+
+    /// Uses a translation page. Returns the pages that are read and programmed for it.
+    pub(crate) fn use_page(&mut self, page: u64, changes: bool) -> (u64, u64) {
+        let (changed, reads) = match self.memory.iter().position(|(other, _)| *other == page) {
+            Some(at) => (self.memory.remove(at).1, 0),
+            None => (false, u64::from(self.newest(page).is_some())),
+        };
+        self.memory.push((page, changed || changes));
+        let leaving = self.memory.len() > self.most;
+        let programs = match leaving.then(|| self.memory.remove(0)) {
+            Some((old, true)) => self.program(old),
+            _ => 0,
+        };
+        (reads, programs)
     }
 
     /// Where the newest copy of a translation page is: in which of the used units, and where there.
@@ -78,57 +89,5 @@ impl Map {
         }
         self.used.last_mut().expect("an open unit").1.push(page);
         moved + 1
-    }
-}
-
-impl Oracle {
-    /// Uses the entry of a page.
-    pub(crate) fn translate(&mut self, page: u64, changes: bool) {
-        // Without translation pages all of the map is in memory.
-        if let Some(page) = page.checked_div(self.map.entries) {
-            self.use_translation_page(page, changes);
-        }
-    }
-
-    fn use_translation_page(&mut self, page: u64, changes: bool) {
-        let map = &mut self.map;
-        let changed = match map.memory.iter().position(|(other, _)| *other == page) {
-            Some(at) => map.memory.remove(at).1,
-            None => {
-                self.counters.map_reads += u64::from(map.newest(page).is_some());
-                false
-            }
-        };
-        map.memory.push((page, changed || changes));
-        if map.memory.len() > map.most {
-            let (old, changed) = map.memory.remove(0);
-            if changed {
-                let programs = map.program(old);
-                self.counters.map_pages += programs;
-                self.counters.media_bytes += programs * self.sizes.page_bytes;
-            }
-        }
-    }
-
-    /// Uses the entries of what is moved out of a reclaim unit, each translation page once, in order. Pages of a
-    /// divided segment count where any of them is.
-    pub(crate) fn translate_moved(&mut self, unit: u32) {
-        if self.map.entries == 0 {
-            return;
-        }
-        let mut all = BTreeSet::new();
-        for id in &self.units[unit as usize].segments {
-            let segment = &self.pages[*id];
-            if segment.pages.is_empty() {
-                continue;
-            }
-            let parts = segment.division.map(|division| self.pages.divisions[&division].clone());
-            for part in parts.unwrap_or_else(|| vec![*id]) {
-                all.extend(self.pages[part].pages.iter().map(|page| page / self.map.entries));
-            }
-        }
-        for page in all {
-            self.use_translation_page(page, true);
-        }
     }
 }

@@ -1,12 +1,9 @@
-//! Reclaim units and the logs that fill them.
-//!
-//! Source: `docs/reference/device-model.md`, "Open RUs".
+//! Reclaim units and the logs that fill them, as values. `oracle.rs` opens, closes and erases them.
 
 use std::collections::VecDeque;
 
-use wafer_interface::{Closed, Owner, RuId, RuhId};
+use wafer_interface::{Owner, RuhId};
 
-use crate::oracle::{Event, Oracle};
 use crate::pages::SegmentId;
 use crate::sizes::Sizes;
 
@@ -114,77 +111,4 @@ pub(crate) fn fresh(sizes: &Sizes) -> (Vec<VecDeque<u32>>, Vec<Unit>) {
     };
     let free = (0..sizes.groups).map(|group| sizes.group(group).collect()).collect();
     (free, vec![unit; sizes.units as usize])
-}
-
-impl Oracle {
-    /// Valid pages of a reclaim unit, counted.
-    pub(crate) fn valid(&self, unit: u32) -> u32 {
-        self.units[unit as usize].segments.iter().map(|id| self.pages.valid(*id)).sum()
-    }
-
-    /// The closed reclaim units of a group.
-    pub(crate) fn closed(&self, group: u16) -> Vec<u32> {
-        let units = self.sizes.group(group);
-        units.filter(|unit| self.units[*unit as usize].state == State::Closed).collect()
-    }
-
-    /// The closed reclaim unit with the fewest valid pages, the first of equals.
-    pub(crate) fn least_valid(&self, group: u16) -> Option<u32> {
-        self.closed(group).into_iter().min_by_key(|unit| self.valid(*unit))
-    }
-
-    /// Pages that can still be written to a reclaim unit.
-    pub(crate) fn room(&self, unit: u32) -> u32 {
-        self.sizes.unit_pages - self.units[unit as usize].written
-    }
-
-    /// Opens the reclaim unit that has been free for longest.
-    pub(crate) fn open(&mut self, group: u16, log: Log, death: u64) {
-        let number = self.free[usize::from(group)].pop_front().expect("a free reclaim unit");
-        let unit = &mut self.units[number as usize];
-        assert!(unit.state == State::Free && unit.written == 0, "an erased reclaim unit");
-        (unit.state, unit.log, unit.death) = (State::Open, log, death);
-        unit.opened_at = self.clock;
-        self.open.insert((group, log), Open { unit: number, segment: None, segment_room: 0 });
-    }
-
-    /// Closes the open reclaim unit of a log: it may be collected from now on.
-    pub(crate) fn close(&mut self, group: u16, log: Log) {
-        let number = self.open.remove(&(group, log)).expect("an open reclaim unit").unit;
-        self.close_unit(number);
-    }
-
-    /// Closes a reclaim unit.
-    pub(crate) fn close_unit(&mut self, number: u32) {
-        let unit = &mut self.units[number as usize];
-        let log = unit.log;
-        unit.state = State::Closed;
-        (unit.closed_at, unit.closed_order) = (self.clock, self.closings);
-        self.closings += 1;
-        self.count_parity(number);
-        self.events.push(Event::Closed(Closed {
-            ru: RuId(number),
-            owner: log.owner(),
-            relocated: log.generation() > 0,
-            valid: self.valid(number),
-            unwritten: self.room(number),
-        }));
-    }
-
-    /// Erases a reclaim unit. It is free, behind those that were erased before; or worn out, and in no list.
-    pub(crate) fn erase(&mut self, number: u32) {
-        let group = self.sizes.group_of(number);
-        let unit = &mut self.units[number as usize];
-        assert!(unit.segments.is_empty(), "an erased reclaim unit holds segments");
-        unit.state = State::Free;
-        unit.written = 0;
-        unit.invalidated.clear();
-        unit.origins.clear();
-        unit.erases += 1;
-        unit.reads = 0;
-        self.free[usize::from(group)].push_back(number);
-        if self.retires(number) {
-            self.free[usize::from(group)].pop_back();
-        }
-    }
 }
