@@ -2,9 +2,7 @@
 
 use crate::attribution::Ledger;
 use crate::config::DeviceConfig;
-use crate::firmware::cached;
-use crate::firmware::maintenance::Maintenance;
-use crate::firmware::translated::Translated;
+use crate::firmware::{Maintenance, Translated, caches};
 use crate::flash::mapping::{Label, PageMap, RuIndex};
 use crate::flash::segment::{NONE, Segments};
 use crate::flash::writers::Writers;
@@ -61,6 +59,8 @@ pub struct Device<O: Observer = ()> {
     pub(crate) writers: Writers,
     /// Changes the arrangement, if the policy is adaptive.
     pub(crate) tuner: Option<Box<Tuner>>,
+    /// Smaller devices for it to compare, one for each arrangement.
+    pub(crate) miniatures: Vec<Device>,
     /// For each handle, the slot of writes that name no group.
     pub(crate) chosen: Vec<u32>,
     /// The caches that writes pass through before they reach reclaim units.
@@ -155,17 +155,19 @@ impl<O: Observer> Device<O> {
         observer: O,
     ) -> Result<Self, InvalidKey> {
         let (geometry, layout) = config.resolve()?;
-        let Some(tuner) = Tuner::new(config, &geometry, seed)? else {
+        let Some((tuner, small)) = Tuner::new(config, &geometry) else {
             let policy = policy::make(&config.gc)?;
-            let numbering = Slots::new(&geometry, &layout);
-            let births = layout.separation.is_some();
-            return Self::assemble(geometry, layout, numbering, births, policy, seed, observer);
+            return Self::assemble(geometry, layout, None, policy, seed, observer);
         };
-        let numbering = arrangement::numbering(&geometry, &tuner.arrangements);
+        let miniature = |Arrangement { gc, layout }: &Arrangement| {
+            Device::assemble(small.clone(), layout.clone(), None, policy::make(gc)?, seed, ())
+        };
+        let miniatures = tuner.arrangements.iter().map(miniature).collect::<Result<_, _>>()?;
+        let numbering = Some(arrangement::numbering(&geometry, &tuner.arrangements));
         let Arrangement { gc, layout } = tuner.current().clone();
         let policy = policy::make(&gc)?;
-        let mut device = Self::assemble(geometry, layout, numbering, true, policy, seed, observer)?;
-        device.tuner = Some(Box::new(tuner));
+        let mut device = Self::assemble(geometry, layout, numbering, policy, seed, observer)?;
+        (device.tuner, device.miniatures) = (Some(Box::new(tuner)), miniatures);
         device.allow_retirement();
         Ok(device)
     }
@@ -181,21 +183,21 @@ impl<O: Observer> Device<O> {
         observer: O,
     ) -> Result<Self, InvalidKey> {
         let (geometry, layout) = config.resolve()?;
-        let numbering = Slots::new(&geometry, &layout);
-        let births = layout.separation.is_some();
-        Self::assemble(geometry, layout, numbering, births, policy, seed, observer)
+        Self::assemble(geometry, layout, None, policy, seed, observer)
     }
 
-    /// Assembles a device. `births`: whether the births of segments are kept, as separation requires.
-    pub(crate) fn assemble(
+    /// Assembles a device. `numbering`: that of an adaptive device, for the layouts of all arrangements.
+    fn assemble(
         geometry: Geometry,
         layout: Layout,
-        numbering: Slots,
-        births: bool,
+        numbering: Option<Slots>,
         policy: Box<dyn VictimPolicy>,
         seed: u64,
         observer: O,
     ) -> Result<Self, InvalidKey> {
+        // Separation requires the births of segments. An adaptive device may separate later.
+        let births = layout.separation.is_some() || numbering.is_some();
+        let numbering = numbering.unwrap_or_else(|| Slots::new(&geometry, &layout));
         let map = PageMap::new(geometry.logical_pages).map_err(|e| {
             let message = format!("no memory for the map of {} pages: {e}", geometry.logical_pages);
             InvalidKey::new("capacity", message)
@@ -228,8 +230,9 @@ impl<O: Observer> Device<O> {
                 .then(|| Box::new(Ledger::new(geometry.ru_count, handles))),
             writers: Writers::new(layout.counted_writers(&geometry)),
             tuner: None,
+            miniatures: Vec::new(),
             chosen: Vec::new(),
-            caches: cached::caches(&geometry),
+            caches: caches(&geometry),
             maintenance: Maintenance::new(&geometry),
             translated: Translated::new(&geometry),
             read_only: false,

@@ -83,9 +83,7 @@ impl<O: Observer> Device<O> {
         let pages = self.geometry.namespaces[namespace.index()].clone();
         self.caches.iter_mut().for_each(|cache| cache.delete(namespace));
         self.unmap(pages.start, pages.end - pages.start);
-        if let Some(tuner) = &mut self.tuner {
-            tuner.unmap(pages);
-        }
+        self.unmap_sampled(pages);
         self.delete_deallocated_namespace(namespace);
         true
     }

@@ -7,21 +7,8 @@
 use std::ops::Range;
 
 use crate::device::Device;
-use crate::geometry::Geometry;
 use wafer_interface::{Cause, Command, LBA_BYTES, MediaWork, Observer, Op, RuhId};
 use wafer_write_cache::{Kind, WriteCache};
-
-/// The caches of a device in the order in which pages pass through them.
-pub(crate) fn caches(geometry: &Geometry) -> Vec<WriteCache> {
-    let firmware = &geometry.firmware;
-    [(Kind::Buffer, firmware.write_buffer), (Kind::Log, firmware.slc_cache)]
-        .into_iter()
-        .filter(|(_, size)| size.0 > 0)
-        .map(|(kind, size)| {
-            WriteCache::new(kind, size.0 / geometry.page_bytes, geometry.blocks_per_page())
-        })
-        .collect()
-}
 
 impl<O: Observer> Device<O> {
     /// Applies commands to a device with caches.

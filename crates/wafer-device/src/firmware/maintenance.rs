@@ -7,9 +7,7 @@ use crate::device::{Device, Slot};
 use crate::flash::mapping::RuIndex;
 use crate::flash::open::HostWrite;
 use crate::flash::segment::NONE;
-use crate::geometry::Geometry;
 use crate::layout::Layout;
-use serde::{Deserialize, Serialize};
 use wafer_interface::{FdpEvent, FirmwareConfig, Observer, Owner, RgId, RuId, RuhId};
 use wafer_policies::State;
 
@@ -26,28 +24,6 @@ pub struct ReadOnly {
     pub retired: usize,
     /// Reclaim units of the device.
     pub units: u32,
-}
-
-/// The state of media maintenance.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Maintenance {
-    /// Host pages written to the device at the next look.
-    pub(crate) next_look: u64,
-    /// Pages read from each reclaim unit since its erase; empty if nothing depends on it.
-    pub(crate) reads: Vec<u32>,
-    /// Reclaim units that may still be retired.
-    pub(crate) spare: u32,
-}
-
-impl Maintenance {
-    /// Returns the state of a fresh device, if it maintains anything.
-    pub(crate) fn new(geometry: &Geometry) -> Option<Box<Maintenance>> {
-        let firmware = &geometry.firmware;
-        let counted = if firmware.reads_before_move > 0 { geometry.ru_count as usize } else { 0 };
-        let next_look = u64::from(geometry.pages_per_ru);
-        let fresh = Maintenance { next_look, reads: vec![0; counted], spare: 0 };
-        firmware.maintains().then(|| Box::new(fresh))
-    }
 }
 
 /// Returns the erases after which a reclaim unit is retired: within a tenth of the configured limit, derived from its

@@ -4,45 +4,9 @@
 //! were given it. A listed page that has another label by now is skipped.
 
 use wafer_interface::{MediaWork, Observer};
-use wafer_translation::Translation;
 
 use crate::device::Device;
 use crate::flash::mapping::{Label, UNMAPPED};
-use crate::geometry::Geometry;
-
-/// The map of a device in translation pages.
-pub(crate) struct Translated {
-    pub(crate) table: Translation,
-    /// Entries per translation page.
-    entries: u64,
-    /// The pages that each label was given, perhaps repeatedly; they may have other labels or none since.
-    pages: Vec<Vec<u32>>,
-    /// Scratch memory of a collection: translation pages, empty between collections.
-    touched: Vec<u32>,
-}
-
-impl Translated {
-    /// Returns the map of a fresh device, if it is not entirely in memory.
-    pub(crate) fn new(geometry: &Geometry) -> Option<Box<Translated>> {
-        let firmware = &geometry.firmware;
-        let entries = firmware.entries(geometry.page_bytes);
-        // `Geometry::resolve` allows 2^32 pages.
-        let pages = geometry.logical_pages.div_ceil(entries) as u32;
-        let table = || Translation::new(pages, firmware.mapping_cache.0 / geometry.page_bytes);
-        (firmware.mapping_cache.0 > 0).then(|| {
-            let (pages, touched) = (Vec::new(), Vec::new());
-            Box::new(Translated { table: table(), entries, pages, touched })
-        })
-    }
-
-    fn list(&mut self, label: Label) -> &mut Vec<u32> {
-        let at = label as usize;
-        if self.pages.len() <= at {
-            self.pages.resize_with(at + 1, Vec::new);
-        }
-        &mut self.pages[at]
-    }
-}
 
 impl<O: Observer> Device<O> {
     /// Uses the entries of a run of pages.

@@ -94,7 +94,7 @@ impl<O: Observer> Device<O> {
         self.check_map(&roles)?;
         self.check_counters()?;
         self.check_firmware()?;
-        self.tuner.as_ref().map_or(Ok(()), |tuner| tuner.check())
+        self.miniatures.iter().try_for_each(Device::check)
     }
 
     fn check_tables(&self) -> Check {

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::DeviceConfig;
 use crate::device::{Device, Slot};
-use crate::firmware::maintenance::Maintenance;
+use crate::firmware::Maintenance;
 use crate::flash::segment::Segments;
 use crate::flash::writers::Writers;
 use wafer_interface::{Counters, HandleCounters, Observer};
@@ -74,7 +74,7 @@ impl<O: Observer> Device<O> {
             chosen_groups: self.chosen.iter().map(|slot| self.group_of(*slot)).collect(),
             separation: self.separation.clone(),
             learned: match &self.tuner {
-                Some(tuner) => Some(tuner.save(self.policy.save())),
+                Some(tuner) => Some(tuner.save(&self.miniatures, self.policy.save())),
                 None => self.policy.save(),
             },
             caches: self.caches.clone(),
@@ -115,7 +115,7 @@ impl<O: Observer> Device<O> {
     ) -> Result<(), StateError> {
         let mut learned = state.learned.clone();
         if let Some(mut tuner) = self.tuner.take() {
-            let resumed = tuner.resume(learned.as_ref(), state.clock);
+            let resumed = tuner.resume(&mut self.miniatures, learned.as_ref(), state.clock);
             learned = resumed.map_err(|message| StateError::damaged("learned", message))?;
             self.arrange(&tuner);
             self.tuner = Some(tuner);

@@ -1,45 +1,31 @@
 //! The adaptive policy: miniature simulations of the device, one for each arrangement of policy, destination and
 //! separation, show which writes least under the current traffic (`docs/concepts/adaptive.md`).
 //!
-//! A miniature has as many reclaim units as the device, at most [`MOST_UNITS`], of at least [`LEAST_PAGES`] pages, and
-//! receives the commands on a sample of the logical pages (`sample.rs`). The weight of its host writes and relocations
-//! halves every [`HALF_LIFE`] device writes. The device changes to the arrangement that writes least once leads in
-//! consecutive comparisons add up to [`ENOUGH`], or between comparisons if it writes far more than another would
-//! (`guard.rs`). Its policy then continues with what the policy of the miniature has learned.
+//! A miniature is a device with a sample of the logical pages (`sample.rs`) that receives the commands on them
+//! (`miniatures.rs`). The weight of its host writes and relocations halves every [`HALF_LIFE`] device writes. The device
+//! changes to the arrangement that writes least once leads in consecutive comparisons add up to [`ENOUGH`], or between
+//! comparisons if it writes far more than another would (`guard.rs`). Its policy then continues with what the policy of
+//! the miniature has learned.
 
 pub(crate) mod arrangement;
 mod guard;
+mod miniatures;
 pub(crate) mod sample;
 mod state;
 
 use std::ops::Range;
 
-use crate::config::{DeviceConfig, ReclaimUnitConfig};
-use crate::device::Device;
+use crate::config::DeviceConfig;
 use crate::geometry::Geometry;
 use crate::layout::Layout;
-use crate::slots::Slots;
 use arrangement::Arrangement;
 use guard::Guard;
 use sample::Sample;
 use serde::{Deserialize, Serialize};
-use wafer_interface::{
-    Bytes, Command, Counters, FirmwareConfig, InvalidKey, LBA_BYTES, NsId, Observer, Op, Placement,
-};
-use wafer_policies::GcConfig;
-use wafer_policies::{self as policy, Smaller, adaptive};
-use wafer_separation::{AutoStream, Rule, Separation, Separator as _};
+use wafer_interface::{Command, Counters};
+use wafer_policies::{GcConfig, adaptive};
+use wafer_separation::{AutoStream, Separation, Separator as _};
 
-/// Minimum pages per reclaim unit of a miniature.
-const LEAST_PAGES: u64 = 32;
-/// Minimum pages of a miniature, unless the device has fewer.
-const LEAST_DEVICE: u64 = 16384;
-/// Maximum reclaim units of a miniature. With fewer than the device has, open ones take too much of the spare space.
-const MOST_UNITS: u64 = 2048;
-/// Page size of a miniature. At the maximum size, even the smallest reclaim unit has few pages.
-const PAGE_BYTES: u64 = 65536;
-/// Pages that a miniature writes to the same reclaim group if no group was named, as a power of two.
-const GROUP_SHIFT: u32 = 6;
 /// Comparisons of the miniatures per device write.
 const LOOKS: u64 = 4;
 /// Device writes after which the weight of observations halves.
@@ -91,10 +77,9 @@ impl Seen {
     }
 }
 
-/// The state of an adaptive device in addition to that of other devices.
+/// The state of an adaptive device in addition to its miniatures, of which it sees the counters.
 pub(crate) struct Tuner {
     pub(crate) arrangements: Vec<Arrangement>,
-    miniatures: Vec<Device<()>>,
     sample: Sample,
     /// Whether few reclaim units are spare.
     few_spare: bool,
@@ -109,33 +94,23 @@ pub(crate) struct Tuner {
 }
 
 impl Tuner {
-    /// Returns the tuner of a device whose policy is adaptive and whose size leaves a choice.
-    pub(crate) fn new(
-        config: &DeviceConfig,
-        geometry: &Geometry,
-        seed: u64,
-    ) -> Result<Option<Tuner>, InvalidKey> {
+    /// Returns the tuner of a device whose policy is adaptive and whose size leaves a choice, and the sizes of its
+    /// miniatures, one for each arrangement.
+    pub(crate) fn new(config: &DeviceConfig, geometry: &Geometry) -> Option<(Tuner, Geometry)> {
         if config.gc.policy != adaptive::NAME {
-            return Ok(None);
+            return None;
         }
-        let (scaled, sample) = scaled(config, geometry);
+        let (scaled, sample) = sample::scaled(config, geometry);
         let mut arrangements = arrangement::arrangements(config, geometry);
-        let Ok(small) = Geometry::resolve(&scaled) else { return Ok(None) };
+        let small = Geometry::resolve(&scaled).ok()?;
         let fits = |of: &Arrangement| of.layout.missing(&small, 1) == 0;
         if !arrangements.first().is_some_and(fits) {
-            return Ok(None);
+            return None;
         }
         arrangements.retain(fits);
         if arrangements.len() < 2 {
-            return Ok(None);
+            return None;
         }
-        let miniature = |Arrangement { gc, layout }: &Arrangement| {
-            let numbering = Slots::new(&small, layout);
-            let (policy, small) = (policy::make(gc)?, small.clone());
-            let births = layout.separation.is_some();
-            Device::assemble(small, layout.clone(), numbering, births, policy, seed, ())
-        };
-        let miniatures = arrangements.iter().map(miniature).collect::<Result<Vec<_>, _>>()?;
         let count = arrangements.len();
         let seen = Seen {
             current: 0,
@@ -152,9 +127,8 @@ impl Tuner {
         let streams = arrangements.iter().find(by_stream);
         let streams = streams.map(|of| AutoStream::new(&of.layout.separation_sizes(geometry)));
         let (batch, batch_streams) = Default::default();
-        Ok(Some(Tuner {
+        let tuner = Tuner {
             arrangements,
-            miniatures,
             sample,
             few_spare: arrangement::few_spare(geometry),
             interval,
@@ -162,7 +136,8 @@ impl Tuner {
             streams,
             batch,
             batch_streams,
-        }))
+        };
+        Some((tuner, small))
     }
 
     /// Returns the arrangement of the device.
@@ -183,7 +158,7 @@ impl Tuner {
     pub(crate) fn compare_wafs(&mut self, waf: impl Fn(&GcConfig) -> f64) -> bool {
         self.seen.written = 1.0;
         self.seen.relocated = self.arrangements.iter().map(|of| waf(&of.gc) - 1.0).collect();
-        self.compare()
+        self.compare(&vec![Counters::default(); self.arrangements.len()])
     }
 
     /// Returns the garbage collection configurations that the device followed while it wrote these host pages, each
@@ -204,35 +179,24 @@ impl Tuner {
         self.arrangements.iter().map(|of| &of.layout)
     }
 
-    /// Unmaps a run of pages.
-    pub(crate) fn unmap(&mut self, pages: Range<u64>) {
-        let pages = self.sample.of(pages);
-        if !pages.is_empty() {
-            for miniature in &mut self.miniatures {
-                miniature.unmap(pages.start, pages.end - pages.start);
-            }
-        }
-    }
-
     /// Returns the host pages of a miniature at which the next comparison or check is due.
     fn due(&self) -> u64 {
         self.seen.guard.due(self.interval).min(self.seen.looked + self.interval)
     }
 
-    /// Examines the miniatures, which have executed all commands, and the counters of the device. Returns whether the
+    /// Examines the counters of the device and of the miniatures, which have executed all commands. Returns whether the
     /// arrangement changes.
-    fn look(&mut self, device: &Counters) -> bool {
-        let counters: Vec<Counters> = self.miniatures.iter().map(Device::counters).collect();
+    fn look(&mut self, device: &Counters, miniatures: &[Counters]) -> bool {
         let seen = &mut self.seen;
         let expected = |at: usize| seen.relocated[at] / seen.written.max(1.0);
         // A failing policy fails with every placement.
         let policy = |at: usize| &self.arrangements[at].gc.policy;
         let current = policy(usize::from(seen.current));
-        let others = (0..counters.len()).filter(|at| policy(*at) != current);
+        let others = (0..miniatures.len()).filter(|at| policy(*at) != current);
         let sizes = (self.interval, 1 << self.sample.shift);
-        let better = seen.guard.check(device, &counters, sizes, others, expected);
-        let host = counters[0].host_pages;
-        let mut changes = seen.looked + self.interval <= host && self.compare();
+        let better = seen.guard.check(device, miniatures, sizes, others, expected);
+        let host = miniatures[0].host_pages;
+        let mut changes = seen.looked + self.interval <= host && self.compare(miniatures);
         if let (false, Some(better)) = (changes, better) {
             (self.seen.current, self.seen.lead) = (better as u16, 0.0);
             changes = true;
@@ -244,17 +208,16 @@ impl Tuner {
     }
 
     /// Compares the miniatures. Returns whether the arrangement changes.
-    fn compare(&mut self) -> bool {
+    fn compare(&mut self, miniatures: &[Counters]) -> bool {
         let seen = &mut self.seen;
         let fade = (-1.0 / (LOOKS as f64 * HALF_LIFE)).exp2();
-        let host = self.miniatures[0].counters().host_pages;
+        let host = miniatures[0].host_pages;
         seen.written = seen.written * fade + (host - seen.looked) as f64;
         seen.looked = host;
-        for (at, miniature) in self.miniatures.iter().enumerate() {
-            let relocated = miniature.counters().relocated_pages;
-            let since = (relocated - seen.before[at]) as f64;
+        for (at, miniature) in miniatures.iter().enumerate() {
+            let since = (miniature.relocated_pages - seen.before[at]) as f64;
             seen.relocated[at] = seen.relocated[at] * fade + since;
-            seen.before[at] = relocated;
+            seen.before[at] = miniature.relocated_pages;
         }
         let current = usize::from(seen.current);
         let risk = if host < UNKNOWN * self.sample.pages { EARLY_RISK } else { RISK };
@@ -277,186 +240,5 @@ impl Tuner {
         }
         (seen.current, seen.lead) = (best as u16, 0.0);
         true
-    }
-}
-
-/// Returns the configuration of a miniature and its sample.
-fn scaled(config: &DeviceConfig, geometry: &Geometry) -> (DeviceConfig, Sample) {
-    let physical = u64::from(geometry.ru_count) * u64::from(geometry.pages_per_ru);
-    let units = u64::from(geometry.ru_count).min(MOST_UNITS);
-    let least = (units * LEAST_PAGES).max(LEAST_DEVICE);
-    let shift = (physical / least).max(1).ilog2();
-    let pages_per_ru = ((physical >> shift) / units).max(1);
-    let count = (physical >> shift) / pages_per_ru;
-    let pages = geometry.logical_pages >> shift;
-    let scaled = DeviceConfig {
-        capacity: Bytes(pages * PAGE_BYTES),
-        page: Bytes(PAGE_BYTES),
-        reclaim_unit: ReclaimUnitConfig {
-            size: Bytes(pages_per_ru * PAGE_BYTES),
-            count: Some(count),
-        },
-        overprovisioning: None,
-        namespaces: Vec::new(),
-        firmware: FirmwareConfig::default(),
-        ..config.clone()
-    };
-    (scaled, Sample { shift, pages })
-}
-
-impl<O: Observer> Device<O> {
-    /// Applies commands, and changes the arrangement according to the miniatures. The change follows the same command
-    /// however commands are divided into batches.
-    #[cold]
-    pub(crate) fn apply_tuned(&mut self, mut commands: &[Command]) {
-        while !commands.is_empty() {
-            let Some(mut tuner) = self.tuner.take() else { return };
-            let (now, later) = commands.split_at(self.follow(&mut tuner, commands));
-            self.apply_all(now);
-            if tuner.due() <= tuner.miniatures[0].counters().host_pages
-                && tuner.look(&self.counters)
-            {
-                self.arrange(&tuner);
-                self.inherit(&tuner);
-                if let (Some(Rule::AutoStream(rule)), Some(streams)) =
-                    (&mut self.separation, &tuner.streams)
-                {
-                    rule.clone_from(streams);
-                }
-                tuner.seen.changed(self.clock);
-            }
-            self.tuner = Some(tuner);
-            commands = later;
-        }
-    }
-
-    /// Gives the policy what the policy of the miniature with the same arrangement has learned.
-    fn inherit(&mut self, tuner: &Tuner) {
-        let miniature = &tuner.miniatures[usize::from(tuner.seen.current)];
-        let smaller = Smaller {
-            pages_per_ru: miniature.geometry.pages_per_ru,
-            pages: (1u64 << tuner.sample.shift) as f64,
-        };
-        if let Some(learned) = miniature.policy.save() {
-            let all = 0..self.geometry.ru_count;
-            self.view(all, false, 0, |policy, rus| policy.inherit(&learned, smaller, rus));
-        }
-    }
-
-    /// Applies commands to the miniatures until the next comparison or check. Returns their number.
-    fn follow(&self, tuner: &mut Tuner, commands: &[Command]) -> usize {
-        let mut left = tuner.due().saturating_sub(tuner.miniatures[0].counters().host_pages);
-        let mut batch = std::mem::take(&mut tuner.batch);
-        let mut batch_streams = std::mem::take(&mut tuner.batch_streams);
-        let mut taken = 0;
-        for command in commands {
-            taken += 1;
-            let stream = tuner.streams.as_mut().and_then(|streams| self.stream(streams, command));
-            if let Some(small) = self.sampled(tuner.sample, command) {
-                let pages = u64::from(small.blocks) * LBA_BYTES / PAGE_BYTES;
-                batch.push(small);
-                batch_streams.push(stream.unwrap_or_default());
-                if small.op == Op::Write {
-                    left = left.saturating_sub(pages);
-                    if left == 0 {
-                        break;
-                    }
-                }
-            }
-        }
-        for miniature in &mut tuner.miniatures {
-            match miniature.separation {
-                Some(Rule::AutoStream(_)) => {
-                    for (command, (handle, stream)) in batch.iter().zip(&batch_streams) {
-                        if let Some(Rule::AutoStream(rule)) = &mut miniature.separation {
-                            rule.tell(*handle, *stream);
-                        }
-                        miniature.apply(std::slice::from_ref(command));
-                    }
-                }
-                _ => miniature.apply(&batch),
-            }
-        }
-        batch.clear();
-        batch_streams.clear();
-        (tuner.batch, tuner.batch_streams) = (batch, batch_streams);
-        taken
-    }
-
-    /// Counts a write for its stream. Returns the handle and stream if the device executes the write.
-    fn stream(&self, streams: &mut AutoStream, command: &Command) -> Option<(u32, u8)> {
-        if command.op != Op::Write {
-            return None;
-        }
-        let (pages, slot) = self.written(command)?;
-        let handle = self.handle_of(slot);
-        Some((handle, streams.count(pages, handle)))
-    }
-
-    /// Returns the pages of a write and the slot of its host, if the device executes it.
-    #[inline(always)]
-    fn written(&self, command: &Command) -> Option<(Range<u64>, u32)> {
-        let namespace = self.namespaces.get(usize::from(command.namespace.0))?;
-        let shift = self.geometry.blocks_per_page().trailing_zeros();
-        let (blocks, mask) = (u64::from(command.blocks), (1u64 << shift) - 1);
-        let within = command.lba <= namespace.blocks && blocks <= namespace.blocks - command.lba;
-        if !within || blocks == 0 {
-            return None;
-        }
-        let (first, end) = (namespace.first_page, command.lba + blocks);
-        let pages = first + (command.lba >> shift)..first + ((end + mask) >> shift);
-        // The group that the device chooses for a write that names none depends on what it wrote before. A miniature
-        // gets one that depends on the command alone, so that batches do not matter: neighbouring pages have the same.
-        let unnamed = || {
-            let group = (pages.start >> GROUP_SHIFT) % self.groups.len() as u64;
-            group as u32 * self.numbering.per_group + namespace.slots[0]
-        };
-        let named = namespace.target(command.placement, &[]).map(|target| target.slot);
-        let named = named.or_else(|| self.defined_slot(command.namespace, command.placement));
-        let slot = named.unwrap_or_else(unnamed);
-        Some((pages, slot))
-    }
-
-    /// Returns the command that the miniatures execute for a command of the device, if any.
-    #[inline(always)]
-    fn sampled(&self, sample: Sample, command: &Command) -> Option<Command> {
-        const BLOCKS: u64 = PAGE_BYTES / LBA_BYTES;
-        let small = |pages: Range<u64>| {
-            let pages = sample.of(pages);
-            let blocks = (pages.end.saturating_sub(pages.start) * BLOCKS) as u32;
-            (blocks > 0).then_some((pages.start * BLOCKS, blocks))
-        };
-        match command.op {
-            Op::Write => {
-                let (pages, slot) = self.written(command)?;
-                let (lba, blocks) = small(pages)?;
-                Some(Command::write(lba, blocks, self.anywhere(slot)))
-            }
-            Op::Deallocate => {
-                let (lba, blocks) = small(self.deallocated(command)?)?;
-                Some(Command::deallocate(lba, blocks))
-            }
-            Op::Update => {
-                let slot = self.defined_slot(command.namespace, command.placement)?;
-                Some(Command::update(NsId(0), self.anywhere(slot)))
-            }
-            Op::Read | Op::Flush => None,
-        }
-    }
-
-    /// Returns the whole pages of a deallocation, if the device executes it.
-    fn deallocated(&self, command: &Command) -> Option<Range<u64>> {
-        let namespace = self.namespaces.get(usize::from(command.namespace.0))?;
-        let shift = self.geometry.blocks_per_page().trailing_zeros();
-        let (blocks, mask) = (u64::from(command.blocks), (1u64 << shift) - 1);
-        let within = command.lba <= namespace.blocks && blocks <= namespace.blocks - command.lba;
-        let (first, end) = (namespace.first_page, command.lba.wrapping_add(blocks));
-        within.then(|| first + ((command.lba + mask) >> shift)..first + (end >> shift))
-    }
-
-    /// Returns the placement identifier of a host's slot in a namespace that has all handles.
-    fn anywhere(&self, slot: u32) -> Placement {
-        let (group, handle) = (slot / self.numbering.per_group, slot % self.numbering.per_group);
-        Placement((group << self.placement_shift() | handle) as u16)
     }
 }

@@ -1,10 +1,23 @@
-//! Spatial sampling: the pages of a device that its miniatures simulate.
+//! Spatial sampling: the pages of a device that its miniatures simulate, and the sizes of these.
 //!
 //! The logical space is divided into strata of equal size, a power of two, and one pseudorandomly placed page of each
 //! is in the sample. So a run of pages is a run in the miniature, a sequential stream stays sequential, and every
 //! region has its share, which keeps the sample even when addresses are written in a pattern.
 
 use std::ops::Range;
+
+use crate::config::{DeviceConfig, ReclaimUnitConfig};
+use crate::geometry::Geometry;
+use wafer_interface::{Bytes, FirmwareConfig};
+
+/// Minimum pages per reclaim unit of a miniature.
+const LEAST_PAGES: u64 = 32;
+/// Minimum pages of a miniature, unless the device has fewer.
+const LEAST_DEVICE: u64 = 16384;
+/// Maximum reclaim units of a miniature. With fewer than the device has, open ones take too much of the spare space.
+const MOST_UNITS: u64 = 2048;
+/// Page size of a miniature. At the maximum size, even the smallest reclaim unit has few pages.
+pub(super) const PAGE_BYTES: u64 = 65536;
 
 /// The pages in the sample. In a miniature, the page number is the number of the stratum.
 #[derive(Clone, Copy, Debug)]
@@ -33,4 +46,28 @@ impl Sample {
         };
         from(pages.start)..from(pages.end)
     }
+}
+
+/// Returns the configuration of a miniature and its sample.
+pub(super) fn scaled(config: &DeviceConfig, geometry: &Geometry) -> (DeviceConfig, Sample) {
+    let physical = u64::from(geometry.ru_count) * u64::from(geometry.pages_per_ru);
+    let units = u64::from(geometry.ru_count).min(MOST_UNITS);
+    let least = (units * LEAST_PAGES).max(LEAST_DEVICE);
+    let shift = (physical / least).max(1).ilog2();
+    let pages_per_ru = ((physical >> shift) / units).max(1);
+    let count = (physical >> shift) / pages_per_ru;
+    let pages = geometry.logical_pages >> shift;
+    let scaled = DeviceConfig {
+        capacity: Bytes(pages * PAGE_BYTES),
+        page: Bytes(PAGE_BYTES),
+        reclaim_unit: ReclaimUnitConfig {
+            size: Bytes(pages_per_ru * PAGE_BYTES),
+            count: Some(count),
+        },
+        overprovisioning: None,
+        namespaces: Vec::new(),
+        firmware: FirmwareConfig::default(),
+        ..config.clone()
+    };
+    (scaled, Sample { shift, pages })
 }

@@ -1,6 +1,7 @@
 //! Saving and restoring what an adaptive device has learned.
 
 use super::{Seen, Tuner};
+use crate::device::Device;
 use crate::state::DeviceState;
 use serde::{Deserialize, Serialize};
 use wafer_policies::Learned;
@@ -18,9 +19,9 @@ struct Saved {
 
 impl Tuner {
     /// Returns what was learned, including `policy` of the device.
-    pub(crate) fn save(&self, policy: Option<Learned>) -> Learned {
-        let pack = |device: &crate::Device| Learned::pack(&(device.state(), device.map_bytes()));
-        let miniatures = self.miniatures.iter().map(pack).collect();
+    pub(crate) fn save(&self, miniatures: &[Device], policy: Option<Learned>) -> Learned {
+        let pack = |device: &Device| Learned::pack(&(device.state(), device.map_bytes()));
+        let miniatures = miniatures.iter().map(pack).collect();
         let (seen, streams) = (self.seen.clone(), self.streams.clone());
         Learned::pack(&Saved { seen, miniatures, streams, policy })
     }
@@ -31,6 +32,7 @@ impl Tuner {
     /// The state is impossible for a device of these sizes.
     pub(crate) fn resume(
         &mut self,
+        ours: &mut [Device],
         learned: Option<&Learned>,
         now: u64,
     ) -> Result<Option<Learned>, String> {
@@ -47,7 +49,7 @@ impl Tuner {
         if !known || !changed || !counted || miniatures.len() != count {
             return Err(format!("other than {count} arrangements"));
         }
-        for (miniature, saved) in self.miniatures.iter_mut().zip(miniatures) {
+        for (miniature, saved) in ours.iter_mut().zip(miniatures) {
             let (state, map): (DeviceState, Vec<u8>) = saved.unpack()?;
             let fill = |target: &mut [u8]| {
                 if target.len() != map.len() {
@@ -58,7 +60,7 @@ impl Tuner {
             };
             miniature.resume(state, fill).map_err(|error| format!("miniature: {error}"))?;
         }
-        let all = self.miniatures.iter().map(crate::Device::counters);
+        let all = ours.iter().map(Device::counters);
         let past =
             all.zip(seen.before.iter().zip(&seen.guard.relocated)).all(|(now, (look, check))| {
                 *look.max(check) <= now.relocated_pages
@@ -75,13 +77,5 @@ impl Tuner {
         }
         self.seen = seen;
         Ok(policy)
-    }
-
-    /// Checks the miniatures.
-    ///
-    /// # Errors
-    /// The violated invariant.
-    pub(crate) fn check(&self) -> Result<(), crate::StateError> {
-        self.miniatures.iter().try_for_each(|miniature| miniature.check())
     }
 }
