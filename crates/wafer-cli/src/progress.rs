@@ -118,7 +118,7 @@ impl Steps {
     }
 
     /// Records that `done` of `all` steps are done.
-    pub(crate) fn update(&self, done: usize, all: usize) {
+    pub(crate) fn update(&self, done: u64, all: u64) {
         if self.quiet {
             return;
         }
@@ -130,8 +130,8 @@ impl Steps {
             );
             self.bar.set_message(self.message);
         }
-        self.bar.set_length(all as u64);
-        self.bar.set_position(done as u64);
+        self.bar.set_length(all);
+        self.bar.set_position(done);
     }
 
     /// Removes the bar.

@@ -74,6 +74,55 @@ fn hosts_see_the_latency_of_the_media_and_every_byte_counts_once() {
     assert!(served["summary"]["relocated_pages"].as_u64().unwrap() > 100, "garbage was collected");
 }
 
+/// With a clock too, the counters are those of a run with the same precondition.
+#[test]
+fn a_drive_begins_in_the_state_that_is_asked_for() {
+    const STATE: [&str; 2] = ["--precondition", "sequential+random:1"];
+    let folder = tempfile::tempdir().unwrap();
+    device(folder.path());
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (data, trace) = (format!("file:{}", path("drive.img")), path("run.trace"));
+    let filled = Server::start(folder.path(), &STATE).stop();
+    let server = Server::start(
+        folder.path(),
+        &[STATE.as_slice(), &["--time", "--data", &data, "--record", &trace]].concat(),
+    );
+    assert_eq!(load(&server, Pattern::Write, 16, 1500, false).failed, 0);
+    let served = server.stop();
+    let output = Command::new(env!("CARGO_BIN_EXE_wafer"))
+        .args([
+            "--quiet",
+            "run",
+            "--json",
+            "-",
+            "--trace",
+            &trace,
+            "--device",
+            &path("device.toml"),
+        ])
+        .args(STATE)
+        .output()
+        .unwrap();
+    let played: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let of = |record: &Value, key: &str| record["summary"][key].as_u64().unwrap();
+    assert_eq!(of(&filled, "host_bytes"), 64 << 20);
+    for key in ["host_bytes", "media_bytes", "relocated_pages", "erased_bytes"] {
+        assert_eq!(of(&served, key) - of(&filled, key), of(&played, key), "{key}");
+    }
+    assert!(of(&played, "relocated_pages") > 100, "garbage was collected");
+    // The time is that of the hosts alone.
+    assert_eq!(served["time"]["write"]["count"], 3000);
+    let again = ["--device", &path("device.toml"), "--data", &data, STATE[0], STATE[1]];
+    says(&again, &["--precondition: the drive has been used before; its state is kept"]);
+    // It was saved again, and counts nothing new.
+    let kept = Server::start(folder.path(), &["--data", &data]).stop();
+    assert_eq!(kept["summary"]["host_bytes"], served["summary"]["host_bytes"]);
+    says(
+        &["--device", &path("device.toml"), "--precondition", "steady"],
+        &["--precondition: `load` and `steady` need a workload"],
+    );
+}
+
 #[test]
 fn a_device_without_times_has_no_clock() {
     let folder = tempfile::tempdir().unwrap();

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use wafer_interface::{Command, Op, Placement, RgId, RuhId};
+use wafer_interface::{Command, CommandStream, Op, Placement, RgId, RuhId, StreamState};
 use wafer_nvme::{FdpEventType, Status};
 
 use super::change::Change;
 use super::emulated::Origin;
-use super::{Batch, Drive, EventRecord, Inner, Namespace};
+use super::{Batch, Drive, DriveError, EventRecord, Inner, Namespace};
 
 /// Numbers of data transfer commands, which SMART counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,7 +37,36 @@ pub struct HandleStatus {
     pub available_pages: u32,
 }
 
+/// Commands of a precondition that are applied at once.
+const FILLING: usize = 4096;
+
 impl Drive {
+    /// Brings a new drive into the state before the first command of a host, without data: it reads as zeroes. Tells
+    /// `progress` the bytes written so far.
+    ///
+    /// # Errors
+    /// [`DriveError::Used`] or [`DriveError::Unrecorded`].
+    pub fn precondition(
+        &self,
+        stream: &mut dyn CommandStream,
+        mut progress: impl FnMut(u64),
+    ) -> Result<(), DriveError> {
+        if self.counters().life.power_cycles > 1 {
+            return Err(DriveError::Used);
+        }
+        let (mut commands, mut written) = (wafer_interface::Batch::with_capacity(FILLING), 0);
+        loop {
+            commands.clear();
+            let state = stream.next(&mut commands, FILLING);
+            self.apply(0, &commands.commands).map_err(|_| DriveError::Unrecorded)?;
+            written += commands.commands.iter().map(Command::written_bytes).sum::<u64>();
+            progress(written);
+            if state != StreamState::Ready {
+                return Ok(());
+            }
+        }
+    }
+
     /// Applies a batch to the device, in order, and empties it. Commands on namespaces that have been deleted or
     /// formatted since do not count.
     ///

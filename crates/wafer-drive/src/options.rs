@@ -50,6 +50,12 @@ pub enum DriveError {
         /// The error.
         source: io::Error,
     },
+    /// A precondition, and a drive that was opened before.
+    #[error("the drive has been used before; its state is kept")]
+    Used,
+    /// The journal cannot be written.
+    #[error("the drive cannot record what fills it")]
+    Unrecorded,
     /// A namespace of the configuration cannot be created.
     #[error("namespaces[{0}]: {1}")]
     Namespace(usize, String),

@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use rustix::mount::{UnmountFlags, unmount};
 use wafer_device::DeviceConfig;
 use wafer_drive::{Drive, DriveError, DriveOptions};
-use wafer_interface::{Batch, CommandStream, StreamState};
+use wafer_interface::CommandStream;
 use wafer_record::Record;
 use wafer_record::capture::used_before;
 use wafer_record::record::Provenance;
@@ -39,9 +39,6 @@ pub enum MountError {
     /// The device has no clock, or one that does not fit.
     #[error("{0}")]
     Time(String),
-    /// A precondition, and a drive that was mounted or served before.
-    #[error("the drive has been used before; its state is kept")]
-    Used,
     /// The capture or the data are incomplete.
     #[error("the capture or the data are incomplete: {0}")]
     Incomplete(io::Error),
@@ -80,11 +77,9 @@ pub struct Mounted {
 const FRAME: Duration = Duration::from_millis(500);
 /// How often to check whether the last file is closed.
 const POLL: Duration = Duration::from_millis(10);
-/// Commands per batch of preconditioning.
-const BATCH: usize = 4096;
 
 /// Mounts a drive on a folder. The commands of `precondition` are applied first and not counted;
-/// `provenance` goes into the record.
+/// `progress` hears how many bytes they have written. `provenance` goes into the record.
 ///
 /// # Errors
 /// [`MountError`]. Nothing is mounted then.
@@ -92,6 +87,7 @@ pub fn mount(
     folder: &Path,
     config: &DeviceConfig,
     precondition: Option<&mut dyn CommandStream>,
+    progress: impl FnMut(u64),
     options: &MountOptions,
     provenance: Provenance,
 ) -> Result<Mounted, MountError> {
@@ -132,7 +128,7 @@ pub fn mount(
             )),
         }
     }
-    let prepared = prepare(&drive, precondition, options).and_then(|notice| {
+    let prepared = prepare(&drive, precondition, progress, options).and_then(|notice| {
         if options.time {
             drive.emulate().map_err(MountError::Time)?;
         }
@@ -197,23 +193,11 @@ pub fn mount(
 fn prepare(
     drive: &Drive,
     precondition: Option<&mut dyn CommandStream>,
+    progress: impl FnMut(u64),
     options: &MountOptions,
 ) -> Result<Option<String>, MountError> {
     if let Some(stream) = precondition {
-        if drive.counters().life.power_cycles > 1 {
-            return Err(MountError::Used);
-        }
-        let mut batch = Batch::with_capacity(BATCH);
-        loop {
-            batch.clear();
-            let state = stream.next(&mut batch, BATCH);
-            drive.apply(0, &batch.commands).map_err(|_| {
-                MountError::Incomplete(io::Error::other("the drive cannot record what fills it"))
-            })?;
-            if state != StreamState::Ready {
-                break;
-            }
-        }
+        drive.precondition(stream, progress)?;
     }
     match &options.record {
         Some(path) => {

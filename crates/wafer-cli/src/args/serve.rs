@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 use wafer_interface::Bytes;
+use wafer_record::Precondition;
 use wafer_storage::DataSpec;
 
 use super::values::{buffers, lba_bytes};
@@ -33,17 +34,22 @@ pub(crate) struct ServeArgs {
     pub(crate) device: OptionalDeviceArgs,
 
     /// File with several subsystems to serve, each with its device. Its keys are the options that describe one:
-    /// `device`, `set`, `time`, `data`, `record`, `lba`, `invalid_placement`, `fdp_events`, `nqn`, `serial`, `hosts`
-    /// and `seed`.
+    /// `device`, `set`, `time`, `precondition`, `data`, `record`, `lba`, `invalid_placement`, `fdp_events`, `nqn`,
+    /// `serial`, `hosts` and `seed`.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath,
-        conflicts_with_all = ["device", "set", "time", "data", "record", "lba", "invalid_placement", "fdp_events", "nqn", "serial",
-            "hosts", "seed", "http"])]
+        conflicts_with_all = ["device", "set", "time", "precondition", "data", "record", "lba", "invalid_placement", "fdp_events",
+            "nqn", "serial", "hosts", "seed", "http"])]
     pub(crate) subsystems: Option<PathBuf>,
 
     /// Complete each command when the drive's media would have finished its work, according to the device's `timing`.
     /// Hosts see the latency and bandwidth of the drive under garbage collection, as far as this machine is fast enough.
     #[arg(long)]
     pub(crate) time: bool,
+
+    /// State of the device at the start, as for `wafer run`. Counters include it, a capture does not, and its data reads
+    /// as zeroes. A previously used drive keeps its state. Default: fresh.
+    #[arg(long, value_name = "STATE")]
+    pub(crate) precondition: Option<Precondition>,
 
     /// Data backend: `none` (writes are dropped, reads return zeroes), `memory`, or `file:PATH`, which
     /// also keeps the state of the device.

@@ -36,7 +36,7 @@ pub(crate) fn run(args: &CalibrateArgs, quiet: bool) -> anyhow::Result<()> {
     };
     cancel_on_ctrl_c()?;
     let bar = Steps::new("fitting", quiet);
-    let progress = |done, all| bar.update(done, all);
+    let progress = |done: usize, all: usize| bar.update(done as u64, all as u64);
     let result = calibrate(&task, Watch { cancel: &CANCEL, progress: &progress });
     bar.finish();
     let fit = result?;

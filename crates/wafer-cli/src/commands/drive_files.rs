@@ -2,9 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use wafer_config::ResolvedDevice;
 use wafer_drive::DriveError;
-use wafer_lab::LabError;
-use wafer_record::{Outputs, RecordError};
+use wafer_interface::CommandStream;
+use wafer_lab::{LabError, PreconditionStream};
+use wafer_record::{Outputs, Precondition, RecordError};
 use wafer_storage::DataSpec;
 
 /// What a drive keeps next to its data; it appends these to the path.
@@ -34,8 +36,31 @@ pub(crate) fn usage(error: DriveError) -> LabError {
     match error {
         DriveError::Config(e) => LabError::config(e.key, e.message),
         DriveError::Io { path, source } => LabError::config(path, source.to_string()),
+        DriveError::Used => LabError::config("--precondition", error.to_string()),
+        DriveError::Unrecorded => LabError::Run(error.to_string()),
         other => LabError::config("drive", other.to_string()),
     }
+}
+
+/// Returns the commands that bring a drive into a state, and how many bytes they write; none for a fresh one.
+///
+/// # Errors
+/// The state needs a workload.
+pub(crate) fn filling(
+    state: Option<Precondition>,
+    device: &ResolvedDevice,
+    seed: u64,
+) -> Result<Option<(impl CommandStream, u64)>, LabError> {
+    let state = state.unwrap_or_default();
+    if state.load || state.steady {
+        let reason = "`load` and `steady` need a workload; a drive for other programs has none";
+        return Err(LabError::config("--precondition", reason));
+    }
+    let filling = PreconditionStream::new(&state, &device.geometry, seed);
+    Ok(filling.map(|filling| {
+        let bytes = filling.total_bytes();
+        (filling.into_stream(), bytes)
+    }))
 }
 
 /// Returns a note for a capture that is about to replace what its file holds.

@@ -6,13 +6,14 @@ use std::time::{Duration, SystemTime};
 use anyhow::Context as _;
 use wafer_config::load_device;
 use wafer_interface::CommandStream;
-use wafer_lab::{LabError, PreconditionStream};
+use wafer_lab::LabError;
 use wafer_mount::{MountError, MountOptions, mount};
 use wafer_record::{HandleKey, Kind, Outputs, Record};
 
 use super::drive_files;
 use crate::args::MountArgs;
 use crate::cancel::{cancel_on_ctrl_c, is_cancelled};
+use crate::progress::Steps;
 use wafer_output as output;
 use wafer_output::Table;
 
@@ -34,18 +35,17 @@ pub(crate) fn run(args: &MountArgs, quiet: bool) -> anyhow::Result<()> {
         time: args.time,
         lock_memory: args.lock_memory,
     };
-    let state = args.precondition.unwrap_or_default();
-    if state.load || state.steady {
-        let reason = "`load` and `steady` need a workload; a mounted drive has none";
-        return Err(LabError::config("--precondition", reason).into());
-    }
-    let precondition = PreconditionStream::new(&state, &resolved.geometry, 0);
-    let mut stream = precondition.map(PreconditionStream::into_stream);
-    let precondition = stream.as_mut().map(|s| s as &mut dyn CommandStream);
+    let mut filling = drive_files::filling(args.precondition, &resolved, 0)?;
+    let bytes = filling.as_ref().map_or(0, |(_, bytes)| *bytes);
+    let precondition = filling.as_mut().map(|(stream, _)| stream as &mut dyn CommandStream);
+    let bar = Steps::new("preconditioning", quiet);
+    let progress = |written| bar.update(written, bytes);
     let provenance = wafer_lab::provenance(&resolved, Kind::Drive, SystemTime::now());
     let replaced = args.record.as_deref().and_then(drive_files::replaced);
     let mounted =
-        mount(&args.folder, &resolved.config, precondition, &options, provenance).map_err(usage)?;
+        mount(&args.folder, &resolved.config, precondition, progress, &options, provenance);
+    bar.finish();
+    let mounted = mounted.map_err(usage)?;
     output::notices(quiet, replaced);
     output::notices(quiet, mounted.notices());
     let files: Vec<String> = (resolved.geometry.namespace_bytes().iter().enumerate())
@@ -91,7 +91,6 @@ fn usage(error: MountError) -> LabError {
         }
         MountError::Drive(error) => drive_files::usage(error),
         MountError::Time(_) => LabError::config("--time", error.to_string()),
-        MountError::Used => LabError::config("--precondition", error.to_string()),
         MountError::Incomplete(_) => LabError::Run(error.to_string()),
     }
 }

@@ -26,6 +26,7 @@ use super::ctl_socket::ControlSocket;
 use super::subsystems::{self, Spec};
 use super::{descriptors, drive_files, live};
 use crate::args::ServeArgs;
+use crate::progress::Steps;
 use wafer_output as output;
 
 /// File descriptors for files, listeners and the runtime: captures, checkpoints and logs must not fail because
@@ -60,6 +61,8 @@ pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
         if spec.time {
             device.config.check_clock().map_err(|reason| unclocked(&spec, &device, reason))?;
         }
+        drive_files::filling(spec.precondition, &device, 0)
+            .map_err(|error| spec.error("precondition", error))?;
         drive_files::claim(&mut files, &spec.device, &spec.data, None)
             .map_err(|error| spec.error("data", error.into()))?;
         let mut records = spec.record.iter();
@@ -160,8 +163,13 @@ fn open(
     });
     let drive = Arc::new(drive.map_err(|error| spec.error("data", drive_files::usage(error)))?);
     output::notices(quiet, drive.notices());
-    if spec.time {
-        drive.emulate().map_err(|reason| unclocked(&spec, &device, &reason))?;
+    let ready = precondition(&drive, &spec, &device, quiet).and_then(|()| match spec.time {
+        true => drive.emulate().map_err(|reason| unclocked(&spec, &device, &reason)),
+        false => Ok(()),
+    });
+    if let Err(error) = ready {
+        drive.close().map_err(|error| LabError::Run(error.to_string()))?;
+        return Err(error);
     }
     let defaults = SubsystemOptions::of_drive(&drive, &device.name);
     let options = SubsystemOptions {
@@ -178,6 +186,21 @@ fn open(
     let error = taken.then(|| spec.error("nqn", LabError::config("--nqn", reason)));
     served.push(Served { spec, device, subsystem });
     error.map_or(Ok(()), Err)
+}
+
+/// Brings a new drive into the state that it is to begin in.
+fn precondition(
+    drive: &Drive,
+    spec: &Spec,
+    device: &ResolvedDevice,
+    quiet: bool,
+) -> Result<(), LabError> {
+    let filling = drive_files::filling(spec.precondition, device, spec.seed.unwrap_or(0))?;
+    let Some((mut stream, bytes)) = filling else { return Ok(()) };
+    let bar = Steps::new("preconditioning", quiet);
+    let filled = drive.precondition(&mut stream, |written| bar.update(written, bytes));
+    bar.finish();
+    filled.map_err(|error| spec.error("precondition", drive_files::usage(error)))
 }
 
 /// Begins the capture of a subsystem, if it is to have one.

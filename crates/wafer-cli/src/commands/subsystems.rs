@@ -6,6 +6,7 @@ use serde::Deserialize;
 use wafer_config::{ConfigError, Layers, tables};
 use wafer_controller::wrong_nqn;
 use wafer_lab::LabError;
+use wafer_record::Precondition;
 use wafer_storage::DataSpec;
 
 use crate::args::{InvalidPlacement, ServeArgs};
@@ -22,6 +23,7 @@ pub(crate) struct Spec {
     pub(crate) refuse_invalid_placement: bool,
     pub(crate) fdp_events: bool,
     pub(crate) time: bool,
+    pub(crate) precondition: Option<Precondition>,
     pub(crate) nqn: Option<String>,
     pub(crate) serial: Option<String>,
     pub(crate) hosts: Option<PathBuf>,
@@ -43,6 +45,7 @@ struct Table {
     fdp_events: bool,
     #[serde(default)]
     time: bool,
+    precondition: Option<Precondition>,
     nqn: Option<String>,
     serial: Option<String>,
     hosts: Option<PathBuf>,
@@ -94,6 +97,7 @@ pub(crate) fn of(args: &ServeArgs) -> Result<Vec<Spec>, LabError> {
         refuse_invalid_placement: args.invalid_placement == InvalidPlacement::Error,
         fdp_events: args.fdp_events,
         time: args.time,
+        precondition: args.precondition,
         nqn: args.nqn.clone(),
         serial: args.serial.clone(),
         hosts: args.hosts.clone(),
@@ -149,6 +153,7 @@ fn described(layers: &Layers) -> Result<Spec, ConfigError> {
         refuse_invalid_placement: table.invalid_placement == Placement::Error,
         fdp_events: table.fdp_events,
         time: table.time,
+        precondition: table.precondition,
         nqn: table.nqn,
         serial: table.serial,
         hosts: table.hosts,
