@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use wafer_interface::{Command, MediaWork, NsId, Placement, RuhId, TimingConfig};
 use wafer_latency::{Latencies, Statistics};
-use wafer_media::{Media, Parts, Request, Shape, Time};
+use wafer_media::{Done, Media, Parts, Request, Shape, Time};
 use wafer_record::TimeRecord;
 
 use crate::schedule::{Completed, Schedule, Wake};
@@ -41,7 +41,7 @@ struct State {
     /// The time at which the thread wakes up; 0 while it is awake.
     asleep_until: Time,
     /// Commands that have completed and are not in the statistics yet.
-    uncounted: Vec<Completed>,
+    uncounted: Vec<(Done, Command)>,
     ended: bool,
 }
 
@@ -117,7 +117,7 @@ impl Emulation {
         let (done, uncounted) = (state.schedule.counts(now), take(&mut state.uncounted));
         drop(state);
         let mut statistics = lock(&self.shared.statistics);
-        uncounted.iter().for_each(|c| statistics.add(&c.done, (c.command, 0)));
+        uncounted.iter().for_each(|(done, command)| statistics.add(done, (*command, 0)));
         let record = statistics.record((0, now), done, &self.timing, handle_of);
         drop(statistics);
         TimeRecord { late_us: lock(&self.late).percentiles_us(), ..record }
@@ -159,14 +159,15 @@ impl Shared {
             let now = self.now();
             state.schedule.advance(now, &mut completed);
             if !completed.is_empty() {
+                // First, so that a record has all commands that hosts know to be complete.
+                state.uncounted.extend(completed.iter().map(|c| (c.done, c.command)));
                 drop(state);
-                for Completed { ticket, done, wake, .. } in &completed {
+                for Completed { ticket, done, wake, .. } in completed.drain(..) {
                     if let Some(wake) = wake.upgrade() {
-                        wake.wake(*ticket, done.time);
+                        wake.wake(ticket, done.time);
                     }
                 }
                 state = self.lock();
-                state.uncounted.append(&mut completed);
                 continue;
             }
             if !state.uncounted.is_empty()
@@ -174,7 +175,7 @@ impl Shared {
             {
                 let mut uncounted = take(&mut state.uncounted);
                 drop(state);
-                uncounted.iter().for_each(|c| statistics.add(&c.done, (c.command, 0)));
+                uncounted.iter().for_each(|(done, command)| statistics.add(done, (*command, 0)));
                 drop(statistics);
                 uncounted.clear();
                 state = self.lock();

@@ -93,11 +93,7 @@ fn what_has_completed_is_in_the_record() {
         woken.recv_timeout(LONG).unwrap();
     }
     emulation.completed(0);
-    let mut record = emulation.record(|_, placement| Some(RuhId(placement.0)));
-    // The thread notes it after it has woken the holder.
-    while record.read.as_ref().is_none_or(|read| read.count < 2) {
-        record = emulation.record(|_, placement| Some(RuhId(placement.0)));
-    }
+    let record = emulation.record(|_, placement| Some(RuhId(placement.0)));
     let read = record.read.unwrap();
     assert_eq!((read.count, read.bytes), (2, 8192));
     assert!(read.max_us >= 30_000.0, "{}", read.max_us);
