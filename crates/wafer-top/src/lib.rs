@@ -109,6 +109,14 @@ fn units(of: &Snapshot) -> String {
     format!("{free} free, {open} open, {closed} closed")
 }
 
+/// Returns what the clock of a run or a drive says: median and 99th percentile of each direction.
+fn latencies(of: &Snapshot) -> impl Iterator<Item = String> {
+    of.time.iter().flat_map(|time| time.each()).map(|(direction, all)| {
+        let us = |at: &str| all.percentiles_us.get(at).copied().unwrap_or_default();
+        format!("{} p50 {:.0} µs, p99 {:.0} µs", direction.plural(), us("50"), us("99"))
+    })
+}
+
 /// Returns the rows of the table of handles.
 fn handles(of: &Snapshot) -> impl Iterator<Item = [String; 5]> {
     of.handles.iter().filter(|(_, c)| c.media_bytes > 0).map(|(key, c)| {
@@ -139,7 +147,9 @@ pub fn print(now: &Snapshot) -> Result<(), TopError> {
         output::bytes(now.counters.erased_bytes),
         waf(now)
     )?;
-    writeln!(out, "reclaim units {}  connections {}\n", units(now), now.live.connections.len())?;
+    writeln!(out, "reclaim units {}  connections {}", units(now), now.live.connections.len())?;
+    latencies(now).try_for_each(|line| writeln!(out, "{line}"))?;
+    writeln!(out)?;
     let mut table = Table::default().numbers(HANDLES);
     for row in handles(now) {
         table.row(row);

@@ -18,7 +18,7 @@ use wafer_record::metrics::Waf;
 use wafer_record::record::rfc3339;
 use wafer_record::text::printable;
 
-use super::{HANDLES, handles, units, waf};
+use super::{HANDLES, handles, latencies, units, waf};
 use wafer_output as output;
 
 /// Number of values that a chart remembers.
@@ -99,7 +99,7 @@ impl Screen {
             (None, true) => "paused",
             (None, false) => &live.state,
         };
-        vec![
+        let facts = vec![
             printable(&format!("wafer top  {state}  {}", output::seconds(*seconds))).into_owned(),
             format!("WAF now {}", self.waf_now()),
             format!("WAF since start {}", waf(&self.last)),
@@ -120,7 +120,8 @@ impl Screen {
                 counters.forced_gc, counters.background_gc
             ),
             format!("connections {}", live.connections.len()),
-        ]
+        ];
+        facts.into_iter().chain(latencies(&self.last)).collect()
     }
 }
 
@@ -268,7 +269,8 @@ mod tests {
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
     use wafer_interface::HandleCounters;
-    use wafer_record::{Event, HandleKey, Live};
+    use wafer_record::time::Requests;
+    use wafer_record::{Event, HandleKey, Live, TimeRecord};
 
     use super::*;
 
@@ -330,9 +332,15 @@ mod tests {
     #[test]
     fn the_screen_shows_rates_and_waf_and_no_control_characters() {
         let mut screen = Screen::new(state(1.0, 1_000_000, 1_000_000));
-        screen.take(state(3.0, 5_000_000, 9_000_000));
+        let read = Requests {
+            percentiles_us: [("50".to_owned(), 63.2), ("99".to_owned(), 880.0)].into(),
+            ..Requests::default()
+        };
+        let time = Some(TimeRecord { read: Some(read), ..TimeRecord::default() });
+        screen.take(Snapshot { time, ..state(3.0, 5_000_000, 9_000_000) });
         let text = shown(&screen, 100, 30);
         for part in [
+            "reads p50 63 µs, p99 880 µs",
             "2.00 MB/s",
             "4.00 MB/s",
             "WAF now 2.000",
