@@ -19,6 +19,8 @@ pub struct Batch {
     pub transferred: Transferred,
     /// The ticket of the command that they belong to, if the drive [emulates](crate::Drive::emulate) time; else 0.
     pub ticket: u64,
+    /// Whether their data stays on the drive, as that of a Copy does.
+    pub stays: bool,
 }
 
 impl Batch {
@@ -42,6 +44,7 @@ impl Batch {
         self.commands.clear();
         self.runs.clear();
         self.transferred = Transferred::default();
+        self.stays = false;
     }
 
     /// Returns the commands whose namespaces are live, in order, in as few pieces as possible. The result stays valid

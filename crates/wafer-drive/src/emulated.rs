@@ -17,11 +17,13 @@ pub struct Origin {
     pub host: u16,
     /// Ticket of the host command they belong to in the [emulation](Drive::emulation); 0 if no completion waits for them.
     pub ticket: u64,
+    /// Whether their data stays on the drive instead of crossing the link.
+    pub stays: bool,
 }
 
 impl From<u16> for Origin {
     fn from(host: u16) -> Self {
-        Origin { host, ticket: 0 }
+        Origin { host, ticket: 0, stays: false }
     }
 }
 
@@ -93,7 +95,10 @@ impl Drive {
             let first =
                 geometry.namespaces.get(command.namespace.index()).map_or(0, |pages| pages.start);
             let page_shift = (geometry.page_bytes / LBA_BYTES).trailing_zeros();
-            let request = |now| Request::of(command, origin.ticket, now, first, page_shift, false);
+            let request = |now| {
+                let request = Request::of(command, origin.ticket, now, first, page_shift, false);
+                Request { bytes: if origin.stays { 0 } else { request.bytes }, ..request }
+            };
             if command.op != Op::Flush {
                 emulation.submit(command, request, &inner.device.observer().work);
             }

@@ -29,18 +29,19 @@ struct Held {
 
 impl Held {
     fn new(command: Command, request: Request) -> Self {
+        let request = Request { bytes: command.bytes(), ..request };
         let done = Done { request, time: 0, parts: Parts::default() };
         Held { left: 1, command, done, wake: None }
     }
 
     /// Adds another request.
-    fn add(&mut self, command: &Command, request: &Request) {
+    fn add(&mut self, command: &Command) {
         self.left += 1;
         if command.op == Op::Write && self.command.op != Op::Write {
-            (self.command, self.done.request.bytes) = (*command, request.bytes);
+            (self.command, self.done.request.bytes) = (*command, command.bytes());
         } else if command.op == self.command.op {
             self.command.blocks = self.command.blocks.saturating_add(command.blocks);
-            self.done.request.bytes += request.bytes;
+            self.done.request.bytes += command.bytes();
         }
     }
 
@@ -95,7 +96,7 @@ impl Schedule {
         if request.ticket > 0 {
             match self.held.entry(request.ticket) {
                 Entry::Vacant(place) => drop(place.insert(Held::new(*command, request))),
-                Entry::Occupied(mut held) => held.get_mut().add(command, &request),
+                Entry::Occupied(mut held) => held.get_mut().add(command),
             }
         }
         self.media.submit(request, work);

@@ -213,7 +213,7 @@ impl Engine {
             let blocks = (end - first).min(u64::from(u32::MAX)) as u32;
             let placement = Placement::NONE;
             let command = Command { lba: first, blocks, placement, op, namespace };
-            let applied = self.drive.apply(Origin { host: self.host, ticket }, &[command]);
+            let applied = self.drive.apply(Origin { ticket, ..self.host.into() }, &[command]);
             applied.map_err(|_| io::Error::other("the drive cannot record the command"))?;
             first += u64::from(blocks);
         }

@@ -9,6 +9,7 @@ use wafer_faults::{FaultyStorage, Operation};
 use wafer_interface::{Command, Placement};
 use wafer_nvme::zerocopy::{FromBytes as _, IntoBytes as _};
 use wafer_nvme::*;
+use wafer_record::time::Requests;
 use wafer_storage::DataSpec;
 use wafer_target::fuzzing::{self, capsule, opening};
 use wafer_target::transport::{Connection, Over};
@@ -21,11 +22,13 @@ const CELLS: Duration = Duration::from_millis(40);
 /// Longer than any machine takes to send a completion that is due.
 const LONG: Duration = Duration::from_secs(60);
 
-/// A subsystem whose drive takes 40 ms to read and 1 ms to program, and has a buffer of one program.
+/// A subsystem whose drive takes 40 ms to read and 1 ms to program, and has a buffer of one program,
+/// which a loss of power empties.
 fn subsystem(data: DataSpec, environment: Environment) -> Arc<Subsystem> {
     let keys = serde_json::json!({ "timing": {
         "dies": 4, "plane_page": "16KiB", "read_us": 40_000, "program_us": 1000, "channels": 4, "link_read": "3GB",
         "link_write": "3GB", "read_overhead_us": 10, "write_overhead_us": 5, "write_buffer": "96KiB", "slice_us": 100,
+        "buffer_protected": false,
     } });
     let subsystem = fuzzing::subsystem_of(keys, data, environment);
     subsystem.drive.emulate().unwrap();
@@ -242,4 +245,38 @@ fn the_latency_monitor_sees_the_time_of_the_media() {
     let counters = OcpLatencyLog::read_from_bytes(&page).unwrap().active.counters;
     let reads: u32 = counters[2..].iter().map(|bucket| bucket[3].get()).sum();
     assert_eq!(reads, 1, "one read of at least 30 ms: {counters:?}");
+}
+
+/// Write Zeroes, Verify and Copy move no data to or from the host, and a write with Force Unit Access is one write.
+#[test]
+fn data_that_stays_on_the_drive_takes_no_time_of_the_link() {
+    let subsystem = subsystem(DataSpec::Memory, Environment::default());
+    let mut host = Host::new(&subsystem);
+    let source = CopyRange { slba: 0.into(), nlb_z: 7.into(), ..Default::default() };
+    let mut copy = command(NvmOpcode::COPY, 3, 64, 1);
+    copy.cdw12 = 0.into();
+    let commands = [
+        (command(NvmOpcode::WRITE_ZEROES, 1, 0, 8), &[][..]),
+        (command(NvmOpcode::VERIFY, 2, 0, 8), &[]),
+        (copy, source.as_bytes()),
+    ];
+    for (sqe, data) in commands {
+        host.send(sqe, data).unwrap();
+        assert_eq!(host.wait(), [(sqe.cid.get(), 0, Vec::new())]);
+    }
+    let link = |requests: &Requests| requests.bands.iter().any(|b| b.parts_us.contains_key("link"));
+    let time = subsystem.drive.snapshot().time.unwrap();
+    let (read, write) = (time.read.unwrap(), time.write.unwrap());
+    assert_eq!((read.count, read.bytes, link(&read)), (1, 4096, false));
+    assert_eq!((write.count, write.bytes, link(&write)), (2, 8192, false));
+    let plain = command(NvmOpcode::WRITE, 4, 0, 8);
+    let durable = RwCdw12::new().with_nlb_z(7).with_fua(true).into_bits();
+    for sqe in [plain, Sqe { cid: 5.into(), cdw12: durable.into(), ..plain }] {
+        host.send(sqe, &[7; 4096]).unwrap();
+        assert_eq!(host.wait(), [(sqe.cid.get(), 0, Vec::new())]);
+    }
+    let time = subsystem.drive.snapshot().time.unwrap();
+    let write = time.write.unwrap();
+    assert_eq!((write.count, write.bytes, link(&write)), (4, 4 * 4096, true));
+    assert!(time.flush.is_none() && write.max_us >= 1000.0, "it waits for its program: {write:?}");
 }
