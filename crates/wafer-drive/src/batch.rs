@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wafer_interface::Command;
 
-use super::{Namespace, Transferred};
+use super::{Namespace, Ticket, Transferred};
 
 /// Commands of one host, each with the namespace that it was executed on.
 ///
@@ -17,10 +17,8 @@ pub struct Batch {
     runs: Vec<(Arc<Namespace>, usize)>,
     /// Data transfer commands, which SMART counts.
     pub transferred: Transferred,
-    /// The ticket of the command that they belong to, if the drive [emulates](crate::Drive::emulate) time; else 0.
-    pub ticket: u64,
-    /// Whether their data stays on the drive, as that of a Copy does.
-    pub stays: bool,
+    /// The host command that they belong to.
+    pub ticket: Ticket,
 }
 
 impl Batch {
@@ -44,7 +42,6 @@ impl Batch {
         self.commands.clear();
         self.runs.clear();
         self.transferred = Transferred::default();
-        self.stays = false;
     }
 
     /// Returns the commands whose namespaces are live, in order, in as few pieces as possible. The result stays valid

@@ -78,7 +78,7 @@ impl Drive {
             let mut inner = self.lock();
             let live = batch.live();
             let (first, rest) = live.split_first().map_or((&[][..], &[][..]), |(f, r)| (*f, r));
-            let origin = Origin { host, ticket: batch.ticket, stays: batch.stays };
+            let origin = Origin { host, ticket: batch.ticket };
             recorded = self.apply_locked(&mut inner, origin, first, batch.transferred);
             for commands in rest {
                 let part = self.apply_locked(&mut inner, origin, commands, Transferred::default());

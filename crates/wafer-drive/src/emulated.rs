@@ -3,27 +3,36 @@
 use std::slice::from_ref;
 use std::sync::Arc;
 
-use wafer_emulation::Emulation;
+use wafer_emulation::{Emulation, shape};
 use wafer_interface::{Command, LBA_BYTES, NsId, Op};
-use wafer_media::{Request, Shape};
+use wafer_media::Request;
 use wafer_record::TimeRecord;
 
 use super::{Drive, Inner, Namespace, Transferred};
+
+/// What the [emulation](Drive::emulation) knows of the host command that commands belong to.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ticket {
+    /// 0 if no completion waits for them.
+    pub number: u64,
+    /// Whether their data stays on the drive instead of crossing the link, as that of a Copy does.
+    pub stays: bool,
+    /// Whether a write completes only when it is durable.
+    pub durable: bool,
+}
 
 /// The origin of commands for the device.
 #[derive(Clone, Copy, Debug)]
 pub struct Origin {
     /// Number of the [host](Drive::host).
     pub host: u16,
-    /// Ticket of the host command they belong to in the [emulation](Drive::emulation); 0 if no completion waits for them.
-    pub ticket: u64,
-    /// Whether their data stays on the drive instead of crossing the link.
-    pub stays: bool,
+    /// The host command that they belong to.
+    pub ticket: Ticket,
 }
 
 impl From<u16> for Origin {
     fn from(host: u16) -> Self {
-        Origin { host, ticket: 0, stays: false }
+        Origin { host, ticket: Ticket::default() }
     }
 }
 
@@ -34,16 +43,9 @@ impl Drive {
     /// The configuration of the device lacks times or they do not fit, or the system has no thread left.
     pub fn emulate(&self) -> Result<(), String> {
         let inner = self.lock();
-        let geometry = inner.device.geometry();
-        let shape = Shape {
-            page_bytes: geometry.page_bytes,
-            pages_per_ru: geometry.pages_per_ru,
-            ru_count: geometry.ru_count,
-            groups: geometry.groups,
-        };
         inner.config.check_clock()?;
         if let Some(timing) = &inner.config.timing {
-            let started = Emulation::start(timing, shape);
+            let started = Emulation::start(timing, shape(inner.device.geometry()));
             let _ = self.emulation.set(started.map_err(|(key, why)| format!("{key}: {why}"))?);
         }
         Ok(())
@@ -58,8 +60,7 @@ impl Drive {
     pub fn emulate_flush(&self, ticket: u64, namespace: Option<NsId>) {
         if let Some(emulation) = self.emulation.get() {
             let flush = Command::flush(namespace.unwrap_or(NsId(0)));
-            let request = |now| Request::of(&flush, ticket, now, 0, 0, false);
-            emulation.submit(&flush, request, &[]);
+            emulation.submit(&flush, |now| Request::of(&flush, ticket, now, 0, 0, false), &[]);
         }
     }
 
@@ -95,9 +96,10 @@ impl Drive {
             let first =
                 geometry.namespaces.get(command.namespace.index()).map_or(0, |pages| pages.start);
             let page_shift = (geometry.page_bytes / LBA_BYTES).trailing_zeros();
+            let Ticket { number, stays, durable } = origin.ticket;
             let request = |now| {
-                let request = Request::of(command, origin.ticket, now, first, page_shift, false);
-                Request { bytes: if origin.stays { 0 } else { request.bytes }, ..request }
+                let request = Request::of(command, number, now, first, page_shift, durable);
+                Request { bytes: if stays { 0 } else { request.bytes }, ..request }
             };
             if command.op != Op::Flush {
                 emulation.submit(command, request, &inner.device.observer().work);

@@ -115,7 +115,7 @@ pub use wear::Wear;
 use crate::clock::{Clock, SystemClock};
 use crate::random::{Random, SystemRandom};
 use checkpoint::Initial;
-pub use emulated::Origin;
+pub use emulated::{Origin, Ticket};
 use wafer_emulation::Emulation;
 use wafer_storage::{Backend, DataFile, DataSpec, Files, LogWork, Storage};
 pub use wafer_storage::{clock, random};

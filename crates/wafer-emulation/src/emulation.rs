@@ -8,6 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use wafer_device::Geometry;
 use wafer_interface::{Command, MediaWork, NsId, Placement, RuhId, TimingConfig};
 use wafer_latency::{Latencies, Statistics};
 use wafer_media::{Done, Media, Parts, Request, Shape, Time};
@@ -23,6 +24,16 @@ pub struct Emulation {
     timing: TimingConfig,
     /// How much later than they were due commands have completed.
     late: Mutex<Latencies>,
+}
+
+/// Returns the sizes of a device, as the media see them.
+pub fn shape(geometry: &Geometry) -> Shape {
+    Shape {
+        page_bytes: geometry.page_bytes,
+        pages_per_ru: geometry.pages_per_ru,
+        ru_count: geometry.ru_count,
+        groups: geometry.groups,
+    }
 }
 
 /// State shared between the thread and the callers.
@@ -103,7 +114,7 @@ impl Emulation {
         held
     }
 
-    /// Notes that a command has completed which was due at `due`.
+    /// Notes that a command has completed which a server that takes no time would have completed at `due`.
     pub fn completed(&self, due: Time) {
         let late = self.shared.now().saturating_sub(due);
         lock(&self.late).add(late, 0, &Parts::default());

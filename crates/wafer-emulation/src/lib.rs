@@ -25,6 +25,6 @@
 mod emulation;
 mod schedule;
 
-pub use emulation::Emulation;
+pub use emulation::{Emulation, shape};
 pub use schedule::Wake;
 pub use wafer_media::Time;

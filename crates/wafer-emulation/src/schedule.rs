@@ -7,11 +7,12 @@ use std::sync::Weak;
 
 use rustc_hash::FxHashMap;
 use wafer_interface::{Command, MediaWork, Op};
-use wafer_media::{Done, Media, MediaCounts, Part, Parts, Request, Time};
+use wafer_media::{Done, Media, MediaCounts, Parts, Request, Time};
 
 /// Holds the completions of commands.
 pub trait Wake: Send + Sync {
-    /// Completes the command with this ticket, which is due at `due`. The caller holds no lock.
+    /// Completes the command with this ticket, which a server that takes no time would have completed at `due`. The caller
+    /// holds no lock.
     fn wake(&self, ticket: u64, due: Time);
 }
 
@@ -21,8 +22,11 @@ struct Held {
     left: u32,
     /// The command that its requests are counted as: of a host command that reads and writes, what it writes.
     command: Command,
-    /// All its requests together: from the submission of the first to the latest end so far.
+    /// All its requests together, as if they were submitted at once: from the submission of the first, as long as the
+    /// longest so far took.
     done: Done,
+    /// The latest end so far.
+    end: Time,
     /// The holder of the completion; `None` until the whole command has been executed.
     wake: Option<Weak<dyn Wake>>,
 }
@@ -31,7 +35,7 @@ impl Held {
     fn new(command: Command, request: Request) -> Self {
         let request = Request { bytes: command.bytes(), ..request };
         let done = Done { request, time: 0, parts: Parts::default() };
-        Held { left: 1, command, done, wake: None }
+        Held { left: 1, command, done, end: 0, wake: None }
     }
 
     /// Adds another request.
@@ -48,10 +52,11 @@ impl Held {
     /// Notes the end of a request. Returns whether it was the last and the completion has a holder.
     fn end(&mut self, done: &Done) -> bool {
         self.left -= 1;
-        if done.time >= self.done.time {
-            let before = done.request.submitted - self.done.request.submitted;
-            (self.done.time, self.done.parts) = (done.time, done.parts);
-            self.done.parts.add(Part::Controller, before);
+        self.end = self.end.max(done.time);
+        let latency = done.time - done.request.submitted;
+        if latency >= self.done.parts.total() {
+            self.done.time = self.done.request.submitted + latency;
+            self.done.parts = done.parts;
         }
         self.left == 0 && self.wake.is_some()
     }
@@ -107,7 +112,7 @@ impl Schedule {
         let Some(held) = self.held.get_mut(&ticket) else { return false };
         held.wake = Some(wake);
         if held.left == 0 {
-            self.due.push(Reverse((held.done.time, ticket)));
+            self.due.push(Reverse((held.end, ticket)));
         }
         true
     }
@@ -144,7 +149,7 @@ impl Schedule {
             if let Some(held) = self.held.get_mut(&ticket)
                 && held.end(&done)
             {
-                self.due.push(Reverse((held.done.time, ticket)));
+                self.due.push(Reverse((held.end, ticket)));
             }
         }
     }

@@ -234,7 +234,7 @@ impl Rest for Copying {
         if !self.left.is_empty() || !self.buffer.is_empty() {
             return Ok(false);
         }
-        queue.batch.stays = true;
+        queue.batch.ticket.stays = true;
         for Source { namespace, offset, length } in &self.sources {
             queue.count(Op::Read, namespace, *offset, *length, Placement::NONE);
         }

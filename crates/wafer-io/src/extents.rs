@@ -36,7 +36,8 @@ impl Rest for Zeroing {
         let lba = *offset >> self.namespace.lba_shift;
         let done = self.namespace.store.deallocate(*offset, count);
         done.map_err(|e| Failure::medium(&e, Status::WRITE_FAULT, lba))?;
-        queue.batch.stays = true;
+        queue.batch.ticket.stays = true;
+        queue.batch.ticket.durable = self.durable;
         queue.count(self.op, &self.namespace, *offset, count, self.pid);
         queue.spend(count * TURN / slice);
         *offset += count;

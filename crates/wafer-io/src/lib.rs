@@ -31,7 +31,7 @@ use std::sync::Arc;
 
 pub use pool::{Pool, Purpose, Share, Wanted};
 use range::Directive;
-use wafer_drive::{Batch, Drive, Namespace, Reserved};
+use wafer_drive::{Batch, Drive, Namespace, Reserved, Ticket};
 use wafer_interface::{Command, NsId, Op, Placement};
 use wafer_nvme::{
     CommandInfo, DataLength, DataTransfer, DirectiveType, NvmOpcode, RwCdw12, Sqe, Status, location,
@@ -196,12 +196,12 @@ impl IoQueue {
 
     /// Sets the ticket of the following device commands in the drive's [emulation](Drive::emulation); 0 for none.
     pub fn set_ticket(&mut self, ticket: u64) {
-        self.batch.ticket = ticket;
+        self.batch.ticket = Ticket { number: ticket, ..Ticket::default() };
     }
 
     /// Returns the ticket of the current command, or 0.
     pub fn ticket(&self) -> u64 {
-        self.batch.ticket
+        self.batch.ticket.number
     }
 
     /// Executes a read again that the device has already counted.
@@ -521,17 +521,23 @@ impl IoQueue {
     /// Makes a write durable if it has to be.
     fn finish_write(&mut self, durable: bool) -> Result<Step, Failure> {
         if durable {
+            self.batch.ticket.durable = true;
             self.end_batch()?;
-            self.flush(None)?;
+            self.make_durable(None)?;
         }
         Ok(Step::Done)
     }
 
     /// Makes everything counted durable. If that fails, the drive logs the reason.
-    fn flush(&self, namespace: Option<NsId>) -> Result<(), Failure> {
+    fn make_durable(&self, namespace: Option<NsId>) -> Result<(), Failure> {
         let flushed = self.drive.flush(self.controller.host, namespace);
-        flushed.map_err(|_| Failure::from(Status::WRITE_FAULT))?;
-        self.drive.emulate_flush(self.batch.ticket, namespace);
+        flushed.map_err(|_| Status::WRITE_FAULT.into())
+    }
+
+    /// Executes a Flush.
+    fn flush(&self, namespace: Option<NsId>) -> Result<(), Failure> {
+        self.make_durable(namespace)?;
+        self.drive.emulate_flush(self.ticket(), namespace);
         Ok(())
     }
 }

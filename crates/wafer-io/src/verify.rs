@@ -18,7 +18,7 @@ impl IoCommand for Verify {
         queue.check_allocated(&namespace, offset, length)?;
         queue.scratch.resize(length as usize, 0);
         IoQueue::read(&namespace, offset, &mut queue.scratch, self.0.lba)?;
-        queue.batch.stays = true;
+        queue.batch.ticket.stays = true;
         queue.count(Op::Read, &namespace, offset, length, Placement::NONE);
         Ok(Step::Done)
     }

@@ -160,8 +160,8 @@ impl Statistics {
         let Some(direction) = direction_of(command.op) else { return };
         let latency = done.time - done.request.submitted;
         let bytes = match direction {
-            // They move no bytes.
-            Direction::Trim | Direction::Flush => command.bytes(),
+            // They move no bytes over the link. One of several ranges has more than a command can say.
+            Direction::Trim | Direction::Flush => command.bytes().max(done.request.bytes),
             Direction::Read | Direction::Write => {
                 let bytes = done.request.bytes;
                 self.series.add(done.time, direction == Direction::Read, latency, bytes);

@@ -6,7 +6,7 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use wafer_drive::{Drive, Namespace, Origin};
+use wafer_drive::{Drive, Namespace, Origin, Ticket};
 use wafer_emulation::{Time, Wake};
 use wafer_interface::{Command, LBA_BYTES, NsId, Op, Placement};
 use wafer_record::record::Provenance;
@@ -213,7 +213,9 @@ impl Engine {
             let blocks = (end - first).min(u64::from(u32::MAX)) as u32;
             let placement = Placement::NONE;
             let command = Command { lba: first, blocks, placement, op, namespace };
-            let applied = self.drive.apply(Origin { ticket, ..self.host.into() }, &[command]);
+            let ticket = Ticket { number: ticket, ..Ticket::default() };
+            let origin = Origin { host: self.host, ticket };
+            let applied = self.drive.apply(origin, &[command]);
             applied.map_err(|_| io::Error::other("the drive cannot record the command"))?;
             first += u64::from(blocks);
         }

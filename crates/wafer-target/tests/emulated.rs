@@ -1,12 +1,14 @@
 //! A drive whose media run in real time: completions come when the media work is done, and not before.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use wafer_controller::{Controller, Subsystem};
 use wafer_drive::Environment;
+use wafer_emulation::{Time, Wake};
 use wafer_faults::{FaultyStorage, Operation};
 use wafer_interface::{Command, Placement};
+use wafer_io::IoQueue;
 use wafer_nvme::zerocopy::{FromBytes as _, IntoBytes as _};
 use wafer_nvme::*;
 use wafer_record::time::Requests;
@@ -25,7 +27,8 @@ const LONG: Duration = Duration::from_secs(60);
 /// A subsystem whose drive takes 40 ms to read and 1 ms to program, and has a buffer of one program,
 /// which a loss of power empties.
 fn subsystem(data: DataSpec, environment: Environment) -> Arc<Subsystem> {
-    let keys = serde_json::json!({ "timing": {
+    // Room for commands of several turns.
+    let keys = serde_json::json!({ "capacity": "48MiB", "reclaim_unit": { "size": "1MiB", "count": 80 }, "timing": {
         "dies": 4, "plane_page": "16KiB", "read_us": 40_000, "program_us": 1000, "channels": 4, "link_read": "3GB",
         "link_write": "3GB", "read_overhead_us": 10, "write_overhead_us": 5, "write_buffer": "96KiB", "slice_us": 100,
         "buffer_protected": false,
@@ -144,7 +147,7 @@ fn a_read_takes_the_time_of_its_cells_and_a_write_beside_it_does_not() {
     assert!(began.elapsed() >= CELLS);
     assert_eq!(read, [(2, 0, vec![7; 4096])]);
     // An error is reported immediately.
-    host.send(command(NvmOpcode::READ, 4, 1 << 20, 8), &[]).unwrap();
+    host.send(command(NvmOpcode::READ, 4, 1 << 24, 8), &[]).unwrap();
     assert_eq!(host.poll(), [(4, Status::LBA_OUT_OF_RANGE.0, Vec::new())]);
     // Each command counts once, alongside the two writes that filled the buffer.
     let log = smart(&host.controller);
@@ -279,4 +282,54 @@ fn data_that_stays_on_the_drive_takes_no_time_of_the_link() {
     let write = time.write.unwrap();
     assert_eq!((write.count, write.bytes, link(&write)), (4, 4 * 4096, true));
     assert!(time.flush.is_none() && write.max_us >= 1000.0, "it waits for its program: {write:?}");
+}
+
+struct Nobody;
+
+impl Wake for Nobody {
+    fn wake(&self, _: u64, _: Time) {}
+}
+
+/// However large it is, and whatever else is in the buffer.
+#[test]
+fn a_durable_write_waits_for_its_own_programs() {
+    let subsystem = subsystem(DataSpec::Memory, Environment::default());
+    let host = Host::new(&subsystem);
+    let emulation = subsystem.drive.emulation().unwrap();
+    let mut io = IoQueue::new(Arc::clone(&host.controller));
+    for (count, blocks) in (1..).zip([8, 128, 512, 8]) {
+        io.set_ticket(emulation.ticket());
+        let mut sqe = command(NvmOpcode::WRITE, 1, 1024 * count as u32, blocks);
+        sqe.nsid = 1.into();
+        let nlb = (blocks - 1) as u16;
+        sqe.cdw12 = RwCdw12::new().with_nlb_z(nlb).with_fua(true).into_bits().into();
+        io.execute(&sqe, &vec![1; 512 * blocks as usize], &mut Vec::new()).unwrap();
+        io.end_batch().unwrap();
+        assert!(emulation.hold(io.ticket(), Weak::<Nobody>::new()));
+        let began = Instant::now();
+        let write = loop {
+            let time = subsystem.drive.snapshot().time.unwrap();
+            match time.write.filter(|write| write.count == count) {
+                Some(write) => break write,
+                None => assert!(began.elapsed() < LONG, "{count}"),
+            }
+        };
+        assert!(write.min_us >= 990.0, "{blocks} blocks: {write:?}");
+    }
+}
+
+#[test]
+fn a_command_of_many_turns_does_not_delay_what_is_due() {
+    let subsystem = subsystem(DataSpec::Memory, Environment::default());
+    let mut host = Host::new(&subsystem);
+    fill(&mut host, &subsystem);
+    host.send(command(NvmOpcode::READ, 2, 0, 8), &[]).unwrap();
+    // Two turns of 16 MiB.
+    host.send(command(NvmOpcode::WRITE_ZEROES, 3, 16_384, 1 << 16), &[]).unwrap();
+    std::thread::sleep(CELLS + CELLS / 2);
+    let mut order = Vec::new();
+    while order.len() < 2 {
+        order.extend(host.poll().into_iter().map(|(cid, status, _)| (cid, status)));
+    }
+    assert_eq!(order, [(2, 0), (3, 0)]);
 }

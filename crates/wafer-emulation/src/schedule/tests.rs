@@ -201,6 +201,9 @@ fn a_command_without_work_is_not_held() {
     assert!(schedule.due.is_empty());
 }
 
+/// Longer than any request takes.
+const APART: Time = 10_000_000;
+
 /// A Copy reads and writes, a write with Force Unit Access is flushed: hosts see one command, which writes.
 #[test]
 fn a_command_of_several_requests_counts_once() {
@@ -214,7 +217,7 @@ fn a_command_of_several_requests_counts_once() {
     for (kinds, op, bytes) in cases {
         let (mut schedule, mut completed) = (Schedule::new(media()), Vec::new());
         for (at, kind) in kinds.iter().enumerate() {
-            let (request, work) = request(*kind, 1, 1000 * at as u64, at as u64);
+            let (request, work) = request(*kind, 1, APART * at as u64, at as u64);
             schedule.submit(&command(&request), request, &work);
         }
         schedule.hold(1, Arc::downgrade(&holder));
@@ -225,5 +228,6 @@ fn a_command_of_several_requests_counts_once() {
         assert_eq!((command.op, command.bytes()), (op, bytes));
         assert_eq!((done.request.bytes, done.request.submitted), (bytes, 0));
         assert_eq!(done.parts.total(), done.time);
+        assert!(done.time < APART, "the server's time is not that of the media: {}", done.time);
     }
 }

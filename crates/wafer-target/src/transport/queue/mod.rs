@@ -133,11 +133,14 @@ impl Queue {
 
     /// Continues the command that was interrupted at the end of the last turn.
     pub(crate) fn resume(&mut self, out: &mut Vec<u8>) {
-        match self.unfinished.take() {
-            None => {
-                self.execute_delayed(out);
-                self.release(out);
-            }
+        let unfinished = self.unfinished.take();
+        if unfinished.is_none() {
+            self.execute_delayed(out);
+        }
+        // Nor does a command of many turns delay what is due.
+        self.release(out);
+        match unfinished {
+            None => {}
             Some(Unfinished::Io(sqe)) => {
                 let progress = self.io.resume();
                 match self.takes_time(&sqe) {
