@@ -58,9 +58,9 @@ use placing::Scheme;
 use rayon::prelude::*;
 use simulate::{Outcome, Plan};
 use wafer_config::ResolvedDevice;
+use wafer_lab::available_memory;
 use wafer_lab::source::Workload;
 use wafer_lab::{LabError, TraceSource, refuse_if_short};
-use wafer_record::host::available_memory;
 use wafer_record::text::count;
 use wafer_trace::{PlaceMap, Scan};
 

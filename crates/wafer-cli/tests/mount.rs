@@ -255,7 +255,7 @@ fn a_preconditioned_drive_is_that_of_a_run() {
         drive.command("second.trace").args(STATE).stderr(Stdio::piped()).output().unwrap();
     assert_eq!(refused.status.code(), Some(2));
     let message = String::from_utf8_lossy(&refused.stderr).into_owned();
-    let expected = "error: --precondition: the drive has been used before; its state is kept\n";
+    let expected = "error: --precondition: the drive has been used before and keeps its state; a new one needs other files\n";
     assert_eq!(message, expected);
     // Nor has it lost its clean end.
     let server = drive.command("second.trace").stderr(Stdio::piped()).spawn().unwrap();
@@ -281,6 +281,24 @@ fn a_preconditioned_drive_is_that_of_a_run() {
     }
     let host = counters["summary"]["host_bytes"].as_u64().unwrap();
     assert!(counters["summary"]["media_bytes"].as_u64().unwrap() > host, "GC worked: {counters}");
+}
+
+#[test]
+fn an_interrupt_ends_a_precondition() {
+    let mut drive = Drive::new();
+    drive.stop();
+    for end in ["", ".state", ".journal"] {
+        let _ = fs::remove_file(drive.path(&format!("data{end}")));
+    }
+    // Half a minute of it, or more.
+    let mut server =
+        drive.command("second.trace").args(["--precondition", "random:1000"]).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    let began = Instant::now();
+    sh("kill", &["-INT", &server.id().to_string()]);
+    assert_eq!(server.wait().unwrap().code(), Some(130));
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    assert!(!drive.path("drive/counters.json").exists());
 }
 
 #[test]
@@ -434,6 +452,10 @@ fn a_killed_server_leaves_data_and_trace() {
     server.wait().unwrap();
     assert!(disk.write_all_at(&[1], 0).is_err());
     drop(disk);
+    let refused = drive.command("second.trace").stderr(Stdio::piped()).output().unwrap();
+    let message = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(2), "{message}");
+    assert!(message.contains("drive: what is mounted there has lost its server"), "{message}");
     sh("umount", &[&drive.text("drive")]);
     let replay = run_trace(&drive, "first.trace");
     assert_eq!(replay["summary"]["host_bytes"], 1 << 20);

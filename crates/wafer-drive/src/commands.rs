@@ -7,6 +7,7 @@ use wafer_nvme::{FdpEventType, Status};
 
 use super::change::Change;
 use super::emulated::Origin;
+use super::journal::MAX_COMMANDS;
 use super::{Batch, Drive, DriveError, EventRecord, Inner, Namespace};
 
 /// Numbers of data transfer commands, which SMART counts.
@@ -37,30 +38,29 @@ pub struct HandleStatus {
     pub available_pages: u32,
 }
 
-/// Commands of a precondition that are applied at once.
-const FILLING: usize = 4096;
-
 impl Drive {
-    /// Brings a new drive into the state before the first command of a host, without data: it reads as zeroes. Tells
-    /// `progress` the bytes written so far.
+    /// Brings a new drive into the state before the first command of a host, without data: it reads as zeroes. `progress`
+    /// hears of the bytes written so far, and returns whether to continue.
     ///
     /// # Errors
-    /// [`DriveError::Used`] or [`DriveError::Unrecorded`].
+    /// [`DriveError::Used`], [`DriveError::Interrupted`] or [`DriveError::Unrecorded`].
     pub fn precondition(
         &self,
         stream: &mut dyn CommandStream,
-        mut progress: impl FnMut(u64),
+        mut progress: impl FnMut(u64) -> bool,
     ) -> Result<(), DriveError> {
         if self.counters().life.power_cycles > 1 {
             return Err(DriveError::Used);
         }
-        let (mut commands, mut written) = (wafer_interface::Batch::with_capacity(FILLING), 0);
+        let (mut commands, mut written) = (wafer_interface::Batch::with_capacity(MAX_COMMANDS), 0);
         loop {
             commands.clear();
-            let state = stream.next(&mut commands, FILLING);
+            let state = stream.next(&mut commands, MAX_COMMANDS);
             self.apply(0, &commands.commands).map_err(|_| DriveError::Unrecorded)?;
             written += commands.commands.iter().map(Command::written_bytes).sum::<u64>();
-            progress(written);
+            if !progress(written) {
+                return Err(DriveError::Interrupted);
+            }
             if state != StreamState::Ready {
                 return Ok(());
             }

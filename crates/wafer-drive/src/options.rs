@@ -51,8 +51,11 @@ pub enum DriveError {
         source: io::Error,
     },
     /// A precondition, and a drive that was opened before.
-    #[error("the drive has been used before; its state is kept")]
+    #[error("the drive has been used before and keeps its state; a new one needs other files")]
     Used,
+    /// A precondition was interrupted.
+    #[error("interrupted")]
+    Interrupted,
     /// The journal cannot be written.
     #[error("the drive cannot record what fills it")]
     Unrecorded,

@@ -350,7 +350,7 @@ impl Experiment {
 
     fn check_memory(&self, needed: u64) -> Result<(), LabError> {
         let what = format!("{} on device {}", self.name, self.device.name);
-        refuse_if_short(what, needed, wafer_record::host::available_memory())
+        refuse_if_short(what, needed, crate::memory::available_memory())
     }
 
     /// Returns the same experiment with another seed.

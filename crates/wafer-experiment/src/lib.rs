@@ -23,7 +23,7 @@
 mod checks;
 mod error;
 mod experiment;
-mod memory;
+pub mod memory;
 mod placements;
 mod provenance;
 mod reference;

@@ -1,4 +1,6 @@
-//! The check that a run fits into memory.
+//! How much memory there is, how much a run took, and whether one fits.
+
+use std::fs;
 
 use crate::error::LabError;
 
@@ -11,6 +13,36 @@ pub fn refuse_if_short(what: String, needed: u64, available: Option<u64>) -> Res
         Some(available) if needed > available => Err(LabError::Memory { what, needed, available }),
         _ => Ok(()),
     }
+}
+
+/// Returns the value of the line `key` of a `/proc` file in kB, in bytes.
+fn kilobytes(path: &str, key: &str) -> Option<u64> {
+    let text = fs::read_to_string(path).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kb| kb * 1024)
+}
+
+/// Returns the largest resident set of this process so far, bytes; 0 if the system does not report it.
+pub fn peak_rss_bytes() -> u64 {
+    kilobytes("/proc/self/status", "VmHWM").unwrap_or(0)
+}
+
+/// Returns the memory available to runs, bytes: the minimum of the system's and what is left of the control group's
+/// limit. None if neither is known.
+#[cfg(not(target_arch = "wasm32"))]
+pub fn available_memory() -> Option<u64> {
+    let number = |path: &str| fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
+    let group = number("/sys/fs/cgroup/memory.max")
+        .map(|most| most.saturating_sub(number("/sys/fs/cgroup/memory.current").unwrap_or(0)));
+    [kilobytes("/proc/meminfo", "MemAvailable"), group].into_iter().flatten().min()
+}
+
+/// Returns the memory available to runs, bytes: what a module may still take of its 4 GiB.
+#[cfg(target_arch = "wasm32")]
+pub fn available_memory() -> Option<u64> {
+    const PAGE: u64 = 64 << 10;
+    let taken = std::arch::wasm32::memory_size::<0>() as u64 * PAGE;
+    Some((4 << 30) - taken.min(4 << 30))
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 use std::time::SystemTime;
 
 use wafer_interface::{Counters, Figure};
-use wafer_record::host::peak_rss_bytes;
 use wafer_record::record::{FigureRecord, IgnoredOption, Performance, SteadyRecord, Summary};
 use wafer_record::{
     ArrangementRecord, AttributionRecord, Events, Published, ReclaimUnits, Record, TimeRecord,
@@ -11,6 +10,7 @@ use wafer_record::{
 };
 
 use wafer_experiment::Experiment;
+use wafer_experiment::memory::peak_rss_bytes;
 
 /// The results of a run.
 pub(crate) struct Outcome<'a> {

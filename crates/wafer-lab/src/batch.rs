@@ -3,7 +3,7 @@
 use std::sync::{Condvar, Mutex, PoisonError};
 
 use rayon::prelude::*;
-use wafer_record::host::available_memory;
+use wafer_experiment::memory::available_memory;
 use wafer_record::{Record, Snapshot};
 
 use crate::control::{Control, Progress, SteadyStates};

@@ -38,6 +38,7 @@ pub use control::{Control, Progress, Stage, SteadyStates};
 pub use precondition::PreconditionStream;
 pub use remarks::{early_end, warnings};
 pub use run::{Steps, run, run_with_policy};
+pub use wafer_experiment::memory::available_memory;
 pub use wafer_experiment::{
     Checked, Checks, CommandsSource, Comparison, ComparisonRow, DEFAULT_SAMPLES, Experiment,
     FioSource, GIT, LabError, ModelInfo, NOT_SIMULATED, Options, Reference, SAMPLES, Source,

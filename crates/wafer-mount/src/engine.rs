@@ -241,15 +241,7 @@ impl Engine {
 
     /// Returns the record of the drive, with counters since the engine was made.
     pub fn record(&self) -> Record {
-        let mut now = self.drive.snapshot();
-        now.counters = now.counters.combine(self.before.counters, |now, before| now - before);
-        for (key, counters) in &mut now.handles {
-            if let Some(before) = self.before.handles.get(key) {
-                counters.host_bytes -= before.host_bytes;
-                counters.media_bytes -= before.media_bytes;
-                counters.erased_bytes -= before.erased_bytes;
-            }
-        }
+        let mut now = self.drive.snapshot().since(&self.before);
         if let Some(drive) = &mut now.live.drive {
             drive.flushes = Some(self.flushes.load(Ordering::Relaxed));
         }

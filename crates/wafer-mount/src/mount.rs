@@ -79,7 +79,7 @@ const FRAME: Duration = Duration::from_millis(500);
 const POLL: Duration = Duration::from_millis(10);
 
 /// Mounts a drive on a folder. The commands of `precondition` are applied first and not counted;
-/// `progress` hears how many bytes they have written. `provenance` goes into the record.
+/// `progress` hears how many bytes they have written, and returns whether to continue. `provenance` goes into the record.
 ///
 /// # Errors
 /// [`MountError`]. Nothing is mounted then.
@@ -87,13 +87,17 @@ pub fn mount(
     folder: &Path,
     config: &DeviceConfig,
     precondition: Option<&mut dyn CommandStream>,
-    progress: impl FnMut(u64),
+    progress: impl FnMut(u64) -> bool,
     options: &MountOptions,
     provenance: Provenance,
 ) -> Result<Mounted, MountError> {
     let of_folder = |source: io::Error| MountError::Mount { path: folder.to_owned(), source };
     if !folder.is_dir() {
-        return Err(of_folder(io::Error::other("not a directory")));
+        let code = folder.metadata().err().and_then(|error| error.raw_os_error());
+        return Err(of_folder(io::Error::other(match code {
+            Some(libc::ENOTCONN) => "what is mounted there has lost its server; unmount it first",
+            _ => "not a directory",
+        })));
     }
     if !Path::new("/dev/fuse").exists() {
         let reason = "cannot mount without /dev/fuse; load it with `modprobe fuse`";
@@ -193,7 +197,7 @@ pub fn mount(
 fn prepare(
     drive: &Drive,
     precondition: Option<&mut dyn CommandStream>,
-    progress: impl FnMut(u64),
+    progress: impl FnMut(u64) -> bool,
     options: &MountOptions,
 ) -> Result<Option<String>, MountError> {
     if let Some(stream) = precondition {

@@ -28,7 +28,8 @@ pub fn timed(out: &mut impl Write, time: &TimeRecord) -> io::Result<()> {
         }
     }
     if time.each().next().is_none() {
-        writeln!(out, "no requests after the ramp of the jobs")?;
+        let ramp = if time.jobs.is_empty() { "" } else { " after the ramp of the jobs" };
+        writeln!(out, "no requests{ramp}")?;
     } else {
         table.print(out)?;
     }

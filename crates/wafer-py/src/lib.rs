@@ -70,7 +70,7 @@ fn models() -> Vec<(&'static str, &'static str)> {
 /// Returns the bytes of memory that runs may take together; none if the system does not report them.
 #[pyfunction]
 fn available_memory() -> Option<u64> {
-    wafer_record::host::available_memory()
+    wafer_lab::available_memory()
 }
 
 /// Returns the colours and dashes of series on the report page, as JSON.

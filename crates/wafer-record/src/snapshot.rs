@@ -111,6 +111,21 @@ pub struct NamespaceState {
 }
 
 impl Snapshot {
+    /// Returns it with counters since an earlier moment, or since they were reset, if that was later.
+    pub fn since(mut self, before: &Snapshot) -> Self {
+        if self.counters.host_bytes < before.counters.host_bytes {
+            return self;
+        }
+        self.counters = self.counters.combine(before.counters, u64::saturating_sub);
+        for (key, now) in &mut self.handles {
+            let before = before.handles.get(key).copied().unwrap_or_default();
+            now.host_bytes = now.host_bytes.saturating_sub(before.host_bytes);
+            now.media_bytes = now.media_bytes.saturating_sub(before.media_bytes);
+            now.erased_bytes = now.erased_bytes.saturating_sub(before.erased_bytes);
+        }
+        self
+    }
+
     /// Pairs counters of handles with their keys.
     pub fn keyed(
         handles: &[HandleCounters],

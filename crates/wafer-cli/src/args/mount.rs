@@ -46,8 +46,8 @@ pub(crate) struct MountArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) record: Option<PathBuf>,
 
-    /// State of the device at the start, as for `wafer run`. Preconditioning is neither counted nor captured, and its
-    /// data reads as zeroes. A previously used drive keeps its state. Default: fresh.
+    /// State of a new drive at the start, as for `wafer run`, such as `sequential+random:2`; its data reads as zeroes.
+    /// Records and captures do not include it. A drive that was used is refused. Default: fresh.
     #[arg(long, value_name = "STATE")]
     pub(crate) precondition: Option<Precondition>,
 

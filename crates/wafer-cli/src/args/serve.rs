@@ -46,8 +46,8 @@ pub(crate) struct ServeArgs {
     #[arg(long)]
     pub(crate) time: bool,
 
-    /// State of the device at the start, as for `wafer run`. Counters include it, a capture does not, and its data reads
-    /// as zeroes. A previously used drive keeps its state. Default: fresh.
+    /// State of a new drive at the start, as for `wafer run`, such as `sequential+random:2`; its data reads as zeroes. SMART
+    /// and FDP statistics include it, records and captures do not. A drive that was used is refused. Default: fresh.
     #[arg(long, value_name = "STATE")]
     pub(crate) precondition: Option<Precondition>,
 

@@ -37,6 +37,7 @@ pub(crate) fn usage(error: DriveError) -> LabError {
         DriveError::Config(e) => LabError::config(e.key, e.message),
         DriveError::Io { path, source } => LabError::config(path, source.to_string()),
         DriveError::Used => LabError::config("--precondition", error.to_string()),
+        DriveError::Interrupted => LabError::Cancelled,
         DriveError::Unrecorded => LabError::Run(error.to_string()),
         other => LabError::config("drive", other.to_string()),
     }

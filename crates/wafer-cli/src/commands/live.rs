@@ -34,6 +34,8 @@ pub(crate) struct RunSource {
 
 struct DriveSource {
     subsystem: Arc<Subsystem>,
+    /// The drive after its precondition, which does not count.
+    before: Snapshot,
     provenance: Provenance,
 }
 
@@ -67,10 +69,11 @@ pub(crate) fn of_drive(
     control: Option<&Path>,
     device: &ResolvedDevice,
     subsystem: &Arc<Subsystem>,
+    before: Snapshot,
     quiet: bool,
 ) -> anyhow::Result<Option<Server>> {
     let provenance = wafer_lab::provenance(device, Kind::Live, SystemTime::now());
-    let source = DriveSource { subsystem: subsystem.clone(), provenance };
+    let source = DriveSource { subsystem: subsystem.clone(), before, provenance };
     page(args, control, Arc::new(source), quiet)
 }
 
@@ -148,7 +151,7 @@ impl LiveSource for DriveSource {
     }
 
     fn snapshot(&self) -> Snapshot {
-        let mut now = self.subsystem.drive.snapshot();
+        let mut now = self.subsystem.drive.snapshot().since(&self.before);
         let connection = |c: ControllerInfo| Connection {
             peer: format!("controller {}", c.cntlid),
             host: c.hostnqn,

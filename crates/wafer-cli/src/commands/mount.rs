@@ -39,7 +39,10 @@ pub(crate) fn run(args: &MountArgs, quiet: bool) -> anyhow::Result<()> {
     let bytes = filling.as_ref().map_or(0, |(_, bytes)| *bytes);
     let precondition = filling.as_mut().map(|(stream, _)| stream as &mut dyn CommandStream);
     let bar = Steps::new("preconditioning", quiet);
-    let progress = |written| bar.update(written, bytes);
+    let progress = |written| {
+        bar.update(written, bytes);
+        !is_cancelled()
+    };
     let provenance = wafer_lab::provenance(&resolved, Kind::Drive, SystemTime::now());
     let replaced = args.record.as_deref().and_then(drive_files::replaced);
     let mounted =

@@ -1,6 +1,6 @@
 //! `wafer serve`
 
-use std::io;
+use std::io::{self, Write as _};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use wafer_drive::{Drive, DriveOptions, Given};
 use wafer_lab::LabError;
 use wafer_record::capture::used_before;
 use wafer_record::record::Provenance;
-use wafer_record::{Kind, Outputs, Record, Series, Timeline};
+use wafer_record::{Kind, Outputs, Record, Series, Snapshot, Timeline};
 use wafer_target::control;
 use wafer_target::transport::{Server, ServerOptions};
 use wafer_web::live::{Limits, Server as Page};
@@ -42,6 +42,8 @@ struct Served {
     spec: Spec,
     device: ResolvedDevice,
     subsystem: Arc<Subsystem>,
+    /// The drive after its precondition, which its record leaves out.
+    before: Snapshot,
 }
 
 pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
@@ -96,6 +98,7 @@ pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
             args.http_ctl_token.as_deref(),
             &one.device,
             &one.subsystem,
+            one.before.clone(),
             quiet,
         ),
         _ => Ok(None),
@@ -163,14 +166,19 @@ fn open(
     });
     let drive = Arc::new(drive.map_err(|error| spec.error("data", drive_files::usage(error)))?);
     output::notices(quiet, drive.notices());
-    let ready = precondition(&drive, &spec, &device, quiet).and_then(|()| match spec.time {
-        true => drive.emulate().map_err(|reason| unclocked(&spec, &device, &reason)),
-        false => Ok(()),
+    let ready = precondition(&drive, &spec, &device, quiet).and_then(|before| {
+        if spec.time {
+            drive.emulate().map_err(|reason| unclocked(&spec, &device, &reason))?;
+        }
+        Ok(before)
     });
-    if let Err(error) = ready {
-        drive.close().map_err(|error| LabError::Run(error.to_string()))?;
-        return Err(error);
-    }
+    let before = match ready {
+        Ok(before) => before,
+        Err(error) => {
+            drive.close().map_err(|error| LabError::Run(error.to_string()))?;
+            return Err(error);
+        }
+    };
     let defaults = SubsystemOptions::of_drive(&drive, &device.name);
     let options = SubsystemOptions {
         nqn: spec.nqn.clone().unwrap_or(defaults.nqn),
@@ -184,23 +192,27 @@ fn open(
     let subsystem = Subsystem::with_access(drive, wafer_io::SUPPORTED, options, access);
     let reason = format!("another subsystem has `{nqn}`");
     let error = taken.then(|| spec.error("nqn", LabError::config("--nqn", reason)));
-    served.push(Served { spec, device, subsystem });
+    served.push(Served { spec, device, subsystem, before });
     error.map_or(Ok(()), Err)
 }
 
-/// Brings a new drive into the state that it is to begin in.
+/// Brings a new drive into the state that it is to begin in, and returns that.
 fn precondition(
     drive: &Drive,
     spec: &Spec,
     device: &ResolvedDevice,
     quiet: bool,
-) -> Result<(), LabError> {
+) -> Result<Snapshot, LabError> {
     let filling = drive_files::filling(spec.precondition, device, spec.seed.unwrap_or(0))?;
-    let Some((mut stream, bytes)) = filling else { return Ok(()) };
+    let Some((mut stream, bytes)) = filling else { return Ok(Snapshot::default()) };
     let bar = Steps::new("preconditioning", quiet);
-    let filled = drive.precondition(&mut stream, |written| bar.update(written, bytes));
+    let filled = drive.precondition(&mut stream, |written| {
+        bar.update(written, bytes);
+        true
+    });
     bar.finish();
-    filled.map_err(|error| spec.error("precondition", drive_files::usage(error)))
+    filled.map_err(|error| spec.error("precondition", drive_files::usage(error)))?;
+    Ok(drive.snapshot())
 }
 
 /// Begins the capture of a subsystem, if it is to have one.
@@ -227,15 +239,23 @@ fn end(
     timeline: Option<Timeline>,
     quiet: bool,
 ) -> anyhow::Result<()> {
-    let Served { device, subsystem, .. } = served;
-    let drive = &subsystem.drive;
+    let Served { device, subsystem, before, .. } = served;
+    let (drive, nqn) = (&subsystem.drive, &subsystem.options.nqn);
+    let now = drive.snapshot().since(before);
     if args.json {
-        return output::json_line(&record(subsystem.options.nqn.clone(), device, drive, timeline));
+        return output::json_line(&record(nqn.clone(), device, drive, now, timeline));
     }
-    let c = drive.counters().counters;
+    let c = now.counters;
     let (host, media) = (output::bytes(c.host_bytes), output::bytes(c.media_bytes));
-    output::notice(quiet, &format!("hosts wrote {host}, the media {media}: WAF {:.3}", c.waf()));
-    drive.snapshot().time.map_or(Ok(()), |time| Ok(output::timed(&mut output::styled(), &time)?))
+    let name = if args.subsystems.is_some() { format!("{nqn}: ") } else { String::new() };
+    let text = format!("{name}hosts wrote {host}, the media {media}: WAF {:.3}", c.waf());
+    output::notice(quiet, &text);
+    let Some(time) = now.time else { return Ok(()) };
+    let mut out = output::styled();
+    if args.subsystems.is_some() {
+        writeln!(out, "\n{nqn}")?;
+    }
+    Ok(output::timed(&mut out, &time)?)
 }
 
 /// Listens on all addresses.
@@ -337,9 +357,9 @@ fn record(
     nqn: String,
     device: &ResolvedDevice,
     drive: &Drive,
+    mut now: Snapshot,
     timeline: Option<Timeline>,
 ) -> Record {
-    let mut now = drive.snapshot();
     now.live.state = "ended".to_owned();
     now.reclaim_units = Some(drive.reclaim_units());
     let handles = now.handles.iter().filter(|(_, c)| c.media_bytes > 0).map(|(key, c)| {

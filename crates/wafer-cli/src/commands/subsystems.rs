@@ -65,7 +65,11 @@ impl Spec {
     pub(crate) fn error(&self, key: &str, error: LabError) -> LabError {
         match &self.table {
             None => error,
-            Some(table) => LabError::config(table.place(key), error.to_string()),
+            Some(table) => {
+                let text = error.to_string();
+                let reason = text.strip_prefix(&format!("--{key}: ")).unwrap_or(&text);
+                LabError::config(table.place(key), reason)
+            }
         }
     }
 }

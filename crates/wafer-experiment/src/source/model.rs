@@ -97,7 +97,7 @@ impl Source for ModelSource {
         let space = space(target);
         let memory_bytes = self.memory_bytes(target)?;
         let what = format!("the model {} on {}", self.name, target.device.name);
-        refuse_if_short(what, memory_bytes, wafer_record::host::available_memory())?;
+        refuse_if_short(what, memory_bytes, crate::memory::available_memory())?;
         let stream = self
             .model
             .start(&space, target.seed)
