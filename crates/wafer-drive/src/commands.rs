@@ -39,8 +39,8 @@ pub struct HandleStatus {
 }
 
 impl Drive {
-    /// Brings a new drive into the state before the first command of a host, without data: it reads as zeroes. `progress`
-    /// hears of the bytes written so far, and returns whether to continue.
+    /// Fills a new drive before the first command of a host, without data: it reads as zeroes. Calls `progress` with the
+    /// bytes written so far, and stops when that returns false.
     ///
     /// # Errors
     /// [`DriveError::Used`], [`DriveError::Interrupted`] or [`DriveError::Unrecorded`].

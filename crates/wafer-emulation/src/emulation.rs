@@ -22,7 +22,7 @@ pub struct Emulation {
     thread: Option<JoinHandle<()>>,
     tickets: AtomicU64,
     timing: TimingConfig,
-    /// How much later than they were due commands have completed.
+    /// How much later than in the model commands have completed.
     late: Mutex<Latencies>,
 }
 
@@ -114,14 +114,14 @@ impl Emulation {
         held
     }
 
-    /// Notes that a command has completed which a server that takes no time would have completed at `due`.
+    /// Records how late a command has completed. `due` is when it completed in the model.
     pub fn completed(&self, due: Time) {
         let late = self.shared.now().saturating_sub(due);
         lock(&self.late).add(late, 0, &Parts::default());
     }
 
-    /// Returns the latencies since the start, in the time of the media, and how much later commands have completed.
-    /// `handle_of` names the handle of a write.
+    /// Returns the latencies since the start, in model time, and how late commands have completed. `handle_of` returns the
+    /// handle of a write.
     pub fn record(&self, handle_of: impl Fn(NsId, Placement) -> Option<RuhId>) -> TimeRecord {
         let mut state = self.shared.lock();
         let now = self.shared.now();

@@ -3,8 +3,8 @@
 //! # What it is
 //! An [`Emulation`] runs a [`Media`](wafer_media::Media) against the machine's clock. It receives each command that the
 //! device executes, with the resulting [`MediaWork`](wafer_interface::MediaWork), and wakes the holder of the completion
-//! when that work is done. Simulating the same commands at the same times gives the same latencies, of which it makes the
-//! same [record](wafer_record::TimeRecord).
+//! when that work is done. Simulating the same commands at the same times gives the same latencies and the same
+//! [record](wafer_record::TimeRecord).
 //!
 //! # Architecture
 //! - `schedule.rs`: which commands complete by a given time. It has no clock of its own.

@@ -11,8 +11,8 @@ use wafer_media::{Done, Media, MediaCounts, Parts, Request, Time};
 
 /// Holds the completions of commands.
 pub trait Wake: Send + Sync {
-    /// Completes the command with this ticket, which a server that takes no time would have completed at `due`. The caller
-    /// holds no lock.
+    /// Completes the command with this ticket. `due` is when it completed in the model, which may be earlier than its last
+    /// request was submitted. The caller holds no lock.
     fn wake(&self, ticket: u64, due: Time);
 }
 
@@ -20,10 +20,9 @@ pub trait Wake: Send + Sync {
 struct Held {
     /// Number of requests that are not done.
     left: u32,
-    /// The command that its requests are counted as: of a host command that reads and writes, what it writes.
+    /// What it counts as: a command that reads and writes counts as a write.
     command: Command,
-    /// All its requests together, as if they were submitted at once: from the submission of the first, as long as the
-    /// longest so far took.
+    /// All its requests as one: submitted with the first, it takes as long as the slowest so far.
     done: Done,
     /// The latest end so far.
     end: Time,
@@ -49,7 +48,7 @@ impl Held {
         }
     }
 
-    /// Notes the end of a request. Returns whether it was the last and the completion has a holder.
+    /// Records the end of a request. Returns whether it was the last and the completion has a holder.
     fn end(&mut self, done: &Done) -> bool {
         self.left -= 1;
         self.end = self.end.max(done.time);

@@ -160,7 +160,7 @@ impl Statistics {
         let Some(direction) = direction_of(command.op) else { return };
         let latency = done.time - done.request.submitted;
         let bytes = match direction {
-            // They move no bytes over the link. One of several ranges has more than a command can say.
+            // They move no bytes over the link. The bytes of many ranges need not fit into one command.
             Direction::Trim | Direction::Flush => command.bytes().max(done.request.bytes),
             Direction::Read | Direction::Write => {
                 let bytes = done.request.bytes;

@@ -79,7 +79,7 @@ const FRAME: Duration = Duration::from_millis(500);
 const POLL: Duration = Duration::from_millis(10);
 
 /// Mounts a drive on a folder. The commands of `precondition` are applied first and not counted;
-/// `progress` hears how many bytes they have written, and returns whether to continue. `provenance` goes into the record.
+/// `progress` is called with the bytes they have written, and stops them by returning false. `provenance` goes into the record.
 ///
 /// # Errors
 /// [`MountError`]. Nothing is mounted then.

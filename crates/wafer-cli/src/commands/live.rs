@@ -34,7 +34,7 @@ pub(crate) struct RunSource {
 
 struct DriveSource {
     subsystem: Arc<Subsystem>,
-    /// The drive after its precondition, which does not count.
+    /// The drive after its precondition, which its page excludes.
     before: Snapshot,
     provenance: Provenance,
 }

@@ -42,7 +42,7 @@ struct Served {
     spec: Spec,
     device: ResolvedDevice,
     subsystem: Arc<Subsystem>,
-    /// The drive after its precondition, which its record leaves out.
+    /// The drive after its precondition, which its record excludes.
     before: Snapshot,
 }
 
@@ -196,7 +196,7 @@ fn open(
     error.map_or(Ok(()), Err)
 }
 
-/// Brings a new drive into the state that it is to begin in, and returns that.
+/// Fills a new drive as `--precondition` asks, and returns its state then.
 fn precondition(
     drive: &Drive,
     spec: &Spec,

@@ -192,7 +192,7 @@ pub(super) fn of(cause: &Cause) -> (String, String) {
         Cause::Late { median_us, p99_us } => (
             format!("Half of the commands completed over {median_us:.0} µs later than in model time."),
             format!(
-                "One in a hundred was over {p99_us:.0} µs late. This machine added that; latencies here do not have it."
+                "One in a hundred was over {p99_us:.0} µs late. This machine added the delay; the latencies do not include it."
             ),
         ),
         Cause::BusyDies { busy, gc } => (

@@ -185,7 +185,7 @@ fn the_tail_of_a_run_with_a_clock_names_what_it_waits_for() {
         ..read(requests(1_000, 100.0))
     };
     let expected = "Half of the commands completed over 41 µs later than in model time. One in a hundred was over \
-                    300 µs late. This machine added that; latencies here do not have it.";
+                    300 µs late. This machine added the delay; the latencies do not include it.";
     assert_eq!(titles(&late(41.0)), [expected]);
     // A tenth of the median.
     assert_eq!(titles(&late(5.9)), [""; 0]);
