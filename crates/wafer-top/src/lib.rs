@@ -109,7 +109,7 @@ fn units(of: &Snapshot) -> String {
     format!("{free} free, {open} open, {closed} closed")
 }
 
-/// Returns what the clock of a run or a drive says: median and 99th percentile of each direction.
+/// Returns the median and 99th percentile of the latency of each direction, if there is a clock.
 fn latencies(of: &Snapshot) -> impl Iterator<Item = String> {
     of.time.iter().flat_map(|time| time.each()).map(|(direction, all)| {
         let us = |at: &str| all.percentiles_us.get(at).copied().unwrap_or_default();

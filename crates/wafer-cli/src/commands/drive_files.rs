@@ -54,7 +54,7 @@ pub(crate) fn filling(
 ) -> Result<Option<(impl CommandStream, u64)>, LabError> {
     let state = state.unwrap_or_default();
     if state.load || state.steady {
-        let reason = "`load` and `steady` need a workload; a drive for other programs has none";
+        let reason = "`load` and `steady` need a workload; a served or mounted drive has none";
         return Err(LabError::config("--precondition", reason));
     }
     let filling = PreconditionStream::new(&state, &device.geometry, seed);
