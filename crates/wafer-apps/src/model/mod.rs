@@ -17,6 +17,7 @@ mod kernel_build;
 mod keys;
 mod lsm;
 mod space;
+mod zones;
 
 pub use aerospike::{AerospikeConfig, Ycsb};
 pub use cachelib::CachelibConfig;
@@ -28,6 +29,7 @@ pub use kernel_build::KernelBuildConfig;
 pub use keys::KeyOrder;
 pub use lsm::LsmConfig;
 pub use space::{Extent, Space};
+pub use zones::ZonesConfig;
 
 /// All models, in the order in which `wafer models` lists them.
 pub const MODELS: &[ModelInfo] = &[
@@ -37,6 +39,7 @@ pub const MODELS: &[ModelInfo] = &[
     info::<F2fsConfig>(),
     info::<KernelBuildConfig>(),
     info::<LsmConfig>(),
+    info::<ZonesConfig>(),
 ];
 
 /// Returns the model of a name.

@@ -27,7 +27,8 @@ pub(super) struct TableFile {
     /// The job that is measured; all if it is empty.
     #[serde(default)]
     job: String,
-    /// Columns of the begin and the end of a line's part of the run, in multiples of the capacity.
+    /// Begin and end of the part of the run that is measured, in multiples of the capacity: numbers, or columns that have
+    /// them.
     window: Option<(String, String)>,
     /// Lines that are compared; all if there are none.
     #[serde(default)]
@@ -105,12 +106,13 @@ impl TableFile {
             if !experiments.contains(&experiment.as_str()) {
                 return Err(("experiment", format!("no experiment `{experiment}`")));
             }
+            let edge = |text: &str| match text.parse() {
+                Ok(volume) => Ok(volume),
+                Err(_) => number(&cells[of(text, "window")?]).map_err(|e| ("window", e)),
+            };
             let window = match &self.window {
                 None => None,
-                Some((from, to)) => Some(Window {
-                    from: number(&cells[of(from, "window")?]).map_err(|e| ("window", e))?,
-                    to: number(&cells[of(to, "window")?]).map_err(|e| ("window", e))?,
-                }),
+                Some((from, to)) => Some(Window { from: edge(from)?, to: edge(to)? }),
             };
             for column in self.columns.iter().filter(|column| chosen(&column.lines, line)) {
                 let cell = &cells[of(&column.column, "columns")?];

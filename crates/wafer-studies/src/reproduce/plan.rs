@@ -173,9 +173,12 @@ fn load(
     let scale = choice.scale;
     let beside = |path: &PathBuf| study.folder.join(path);
     let full = experiment.full.iter().filter(|_| scale == Some(Scale::Full));
+    let (edit, full): (Vec<&String>, Vec<&String>) =
+        full.partition(|assignment| assignment.starts_with("workload."));
+    let edit: Vec<&String> = experiment.edit.iter().chain(edit).collect();
     let options = Options {
         device: experiment.device.clone(),
-        set: full.chain(&experiment.set).cloned().collect(),
+        set: full.into_iter().chain(&experiment.set).cloned().collect(),
         fio: experiment.fio.as_ref().map(beside),
         volume: experiment.volume,
         pace: experiment.pace.clone(),
@@ -186,10 +189,10 @@ fn load(
         ..Options::default()
     };
     let file = beside(&experiment.file);
-    let mut loaded = match experiment.edit.is_empty() {
+    let mut loaded = match edit.is_empty() {
         true => Experiment::from_file(&file, &options)?,
         false => {
-            let text = edited(&file, &experiment.edit)?;
+            let text = edited(&file, &edit)?;
             // Lines in messages are those of the edited text.
             let name = format!("{} (edited)", file.file_name().unwrap_or_default().display());
             Experiment::from_text(&file.with_file_name(name), &text, &options)?
@@ -207,7 +210,7 @@ fn load(
 }
 
 /// Returns the text of an experiment file with other values.
-fn edited(file: &Path, edits: &[String]) -> Result<String, LabError> {
+fn edited(file: &Path, edits: &[&String]) -> Result<String, LabError> {
     let wrong = |reason: String| LabError::config(file.display().to_string(), reason);
     let mut table: Table =
         toml::from_str(&read_text(file)?).map_err(|e| wrong(e.message().to_owned()))?;

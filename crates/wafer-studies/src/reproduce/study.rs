@@ -61,7 +61,8 @@ pub struct StudyExperiment {
     /// `KEY=VALUE` for the device.
     #[serde(default)]
     pub set: Vec<String>,
-    /// The same for full scale only: real capacities where the file has scaled ones.
+    /// `KEY=VALUE` for full scale only, of the device, or of the workload if it begins with `workload.`: real sizes where
+    /// the file has scaled ones.
     #[serde(default)]
     pub full: Vec<String>,
     /// `KEY=VALUE` for the experiment file, dotted; `tenants.*` is every tenant.

@@ -1,0 +1,211 @@
+//! Zones: sequential writes to several open zones in random order; a zone is deallocated before it is reused.
+//!
+//! The benchmark of SSD-iq (Haas, Lee, Bonnet, Leis, PVLDB 18(11), 2025): each write goes to a random open zone, at its
+//! write pointer. A random closed zone replaces a full one and is deallocated as a whole first. Log-structured stores
+//! and hosts of zoned drives write like this. Bytes after the last whole zone are not written.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wafer_interface::{Bytes, Command, Figure, LBA_BYTES, Op};
+use wafer_random::Rng;
+
+use super::application::{Application, command, count, placement, rng};
+use super::configuration::Configuration;
+use super::space::Space;
+use wafer_interface::InvalidKey;
+
+/// Sequential writes to several open zones in random order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ZonesConfig {
+    /// Bytes of a zone. Default 1 GiB (that of SSD-iq's benchmark).
+    pub zone: Bytes,
+    /// Number of open zones. Default 4 (that of SSD-iq's benchmark).
+    pub open: u32,
+    /// Bytes of a write. Default 512 KiB (SSD-iq).
+    pub write: Bytes,
+    /// Deallocate a zone before it is written again. Default true (SSD-iq).
+    pub discard: bool,
+    /// Placement handles, assigned to the open zones in turn. Default none: no placement directive.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub handles: Vec<u16>,
+}
+
+impl Default for ZonesConfig {
+    fn default() -> Self {
+        let (zone, write) = (Bytes(1 << 30), Bytes(512 << 10));
+        ZonesConfig { zone, open: 4, write, discard: true, handles: Vec::new() }
+    }
+}
+
+impl Configuration for ZonesConfig {
+    const NAME: &'static str = "zones";
+    /// SSD-iq writes from one thread, one write at a time.
+    const QUEUE_DEPTH: u32 = 1;
+    const SUMMARY: &'static str =
+        "sequential writes to open zones in random order; zones are deallocated before reuse";
+    type Application = Zones;
+
+    fn memory(&self, _space: &Space) -> Result<u64, InvalidKey> {
+        Ok(0)
+    }
+
+    fn application(&self, space: &Space, seed: u64) -> Result<Zones, InvalidKey> {
+        let (zone, write, bytes) = (self.zone.0, self.write.0, space.first().bytes);
+        let aligned = write.is_multiple_of(LBA_BYTES) && (LBA_BYTES..=64 << 20).contains(&write);
+        InvalidKey::unless(aligned, "write", || {
+            format!("{} is not a multiple of 512B up to 64MiB", self.write)
+        })?;
+        InvalidKey::unless(zone > 0 && zone.is_multiple_of(write), "zone", || {
+            format!("{} is not a multiple of the write size, {}", self.zone, self.write)
+        })?;
+        InvalidKey::unless(zone / LBA_BYTES <= u64::from(u32::MAX), "zone", || {
+            format!("{} is more than a command deallocates", self.zone)
+        })?;
+        let zones = bytes / zone;
+        InvalidKey::unless(self.open > 0, "open", || "must be at least 1")?;
+        InvalidKey::unless(u64::from(self.open) < zones, "open", || {
+            format!("{}: the namespace has {zones} zones of {}", self.open, self.zone)
+        })?;
+        space.check_handles(self.handles.iter().map(|handle| ("handles", 0, Some(*handle))))?;
+        // Full, and of no zone: the first write to each opens one.
+        let open = vec![OpenZone { number: u64::MAX, written: zone }; self.open as usize];
+        Ok(Zones { zones, open, random: rng(seed, 0), opened: 0, config: self.clone() })
+    }
+}
+
+#[derive(Clone, Copy)]
+struct OpenZone {
+    number: u64,
+    /// Bytes: the write pointer.
+    written: u64,
+}
+
+pub(super) struct Zones {
+    config: ZonesConfig,
+    zones: u64,
+    open: Vec<OpenZone>,
+    random: Rng,
+    opened: u64,
+}
+
+impl Zones {
+    /// Draws a zone that is not open.
+    fn closed_zone(&mut self) -> u64 {
+        loop {
+            let number = self.random.below(self.zones);
+            if self.open.iter().all(|zone| zone.number != number) {
+                return number;
+            }
+        }
+    }
+}
+
+impl Application for Zones {
+    fn step(&mut self, out: &mut Vec<Command>) {
+        let (size, write) = (self.config.zone.0, self.config.write.0);
+        let at = self.random.below(self.open.len() as u64) as usize;
+        let handle = match self.config.handles.len() {
+            0 => None,
+            handles => Some(self.config.handles[at % handles]),
+        };
+        if self.open[at].written == size {
+            let number = self.closed_zone();
+            self.open[at] = OpenZone { number, written: 0 };
+            self.opened += 1;
+            if self.config.discard {
+                out.push(command(Op::Deallocate, 0, number * size, size, placement(None)));
+            }
+        }
+        let zone = &mut self.open[at];
+        out.push(command(
+            Op::Write,
+            0,
+            zone.number * size + zone.written,
+            write,
+            placement(handle),
+        ));
+        zone.written += write;
+    }
+
+    fn figures(&self) -> Vec<Figure> {
+        vec![count("zones_opened", self.opened, "", "zones that writes have begun")]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+
+    /// Each zone is deallocated, then written once from its start to its end with one handle, before it is deallocated
+    /// again; no more are open than configured.
+    #[test]
+    fn zones_are_written_in_sequence() {
+        let (zone, write) = (1 << 20, 16 << 10);
+        let config = ZonesConfig {
+            zone: Bytes(zone),
+            open: 3,
+            write: Bytes(write),
+            handles: vec![2, 5],
+            ..Default::default()
+        };
+        let mut app = config.application(&Space::single((40 << 20) + 5000 * 512, 8), 1).unwrap();
+        let (mut out, mut pointers, mut seen) = (Vec::new(), HashMap::new(), [0_u32; 42]);
+        for _ in 0..100_000 {
+            app.step(&mut out);
+        }
+        for command in out {
+            let (at, bytes) = (command.lba * LBA_BYTES, command.bytes());
+            let number = at / zone;
+            if command.op == Op::Deallocate {
+                assert_eq!((at % zone, bytes), (0, zone));
+                assert!(
+                    pointers.insert(number, (0, command.placement)).is_none(),
+                    "{number} is open"
+                );
+                assert!(pointers.len() <= 3);
+                seen[number as usize] += 1;
+                continue;
+            }
+            let (written, handle) = pointers.get_mut(&number).expect("an open zone");
+            assert_eq!((at % zone, bytes), (*written, write));
+            if *written == 0 {
+                *handle = command.placement;
+            }
+            assert_eq!(*handle, command.placement, "{number}");
+            *written += write;
+            if *written == zone {
+                pointers.remove(&number);
+            }
+        }
+        assert!(seen.iter().all(|n| *n > 10), "every zone has its turn: {seen:?}");
+    }
+
+    #[test]
+    fn nothing_is_deallocated_without_discard() {
+        let config = ZonesConfig { zone: Bytes(1 << 20), discard: false, ..Default::default() };
+        let mut app = config.application(&Space::single(1 << 30, 1), 1).unwrap();
+        let mut out = Vec::new();
+        (0..1000).for_each(|_| app.step(&mut out));
+        assert_eq!(out.iter().filter(|command| command.op == Op::Write).count(), out.len());
+    }
+
+    #[test]
+    fn wrong_keys_are_named() {
+        let space = Space::single(1 << 30, 2);
+        let wrong = |key: &str, config: ZonesConfig| {
+            let error = config.application(&space, 0).err().unwrap();
+            assert_eq!(error.key, key, "{error}");
+        };
+        let right = ZonesConfig { zone: Bytes(64 << 20), ..Default::default() };
+        assert!(right.application(&space, 0).is_ok());
+        wrong("zone", ZonesConfig { zone: Bytes(1000 << 10), ..right.clone() });
+        wrong("zone", ZonesConfig { zone: Bytes(4 << 40), ..right.clone() });
+        wrong("open", ZonesConfig { open: 0, ..right.clone() });
+        wrong("open", ZonesConfig { open: 16, ..right.clone() });
+        wrong("write", ZonesConfig { write: Bytes(100), ..right.clone() });
+        wrong("handles", ZonesConfig { handles: vec![2], ..right });
+    }
+}
