@@ -3,7 +3,7 @@
 use std::io;
 use std::mem::take;
 use std::num::NonZeroU64;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -21,10 +21,14 @@ pub struct Emulation {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
     tickets: AtomicU64,
+    queues: AtomicU16,
     timing: TimingConfig,
     /// How much later than in the model commands have completed.
     late: Mutex<Latencies>,
 }
+
+/// Bits of a ticket that number commands; the bits above number the submission queue.
+const QUEUE_SHIFT: u32 = 48;
 
 /// Returns the sizes of a device, as the media see them.
 pub fn shape(geometry: &Geometry) -> Shape {
@@ -82,14 +86,21 @@ impl Emulation {
             shared,
             thread: Some(thread.map_err(failed)?),
             tickets: AtomicU64::new(1),
+            queues: AtomicU16::new(1),
             timing: config.clone(),
             late: Mutex::default(),
         })
     }
 
-    /// Returns a new ticket, which identifies a command and is never 0.
-    pub fn ticket(&self) -> u64 {
-        self.tickets.fetch_add(1, Ordering::Relaxed)
+    /// Returns the number of a new submission queue. Commands that nobody waits for are in queue 0.
+    pub fn queue(&self) -> u16 {
+        self.queues.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Returns a new ticket, which identifies a command of a submission queue and is never 0.
+    pub fn ticket(&self, queue: u16) -> u64 {
+        let number = self.tickets.fetch_add(1, Ordering::Relaxed);
+        u64::from(queue) << QUEUE_SHIFT | number
     }
 
     /// Starts media work. Must be called in the order in which the device executed the commands; `request` builds the
@@ -101,7 +112,9 @@ impl Emulation {
         work: &[MediaWork],
     ) {
         let mut state = self.shared.lock();
-        state.schedule.submit(command, request(self.shared.now()), work);
+        let request = request(self.shared.now());
+        let request = Request { queue: (request.ticket >> QUEUE_SHIFT) as u16, ..request };
+        state.schedule.submit(command, request, work);
         self.shared.wake_if_sooner(&mut state);
     }
 

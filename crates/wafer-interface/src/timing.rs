@@ -75,11 +75,15 @@ pub struct TimingConfig {
     /// Maximum write commands per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_iops: Option<f64>,
-    /// Maximum number of commands that the controller processes at once. The others wait in the submission queues, in
-    /// the order in which hosts submitted them, so reads wait behind writes that a full buffer or garbage collection
-    /// holds up. Default: no limit.
+    /// Maximum number of commands that the controller processes at once. The others wait in the submission queues, so
+    /// reads wait behind writes that a full buffer or garbage collection holds up. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command_slots: Option<u32>,
+    /// Maximum number of waiting commands that the controller takes from a submission queue before it turns to the next
+    /// (round robin arbitration, NVMe Base 2.2, 3.4.4.1). Every thread of a fio job, tenant or connection of a host has
+    /// a queue of its own. Default: the controller takes commands in the order in which hosts submitted them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arbitration_burst: Option<u32>,
     /// Size of the write buffer. A write completes when its data is in the buffer.
     pub write_buffer: Bytes,
     /// Whether the buffer survives a power loss, so that flush and FUA cost nothing.
@@ -249,6 +253,7 @@ impl TimingConfig {
             ("timing.read_iops", self.read_iops.unwrap_or_default(), IOPS),
             ("timing.write_iops", self.write_iops.unwrap_or_default(), IOPS),
             ("timing.command_slots", f64::from(self.command_slots.unwrap_or(1)), COUNT),
+            ("timing.arbitration_burst", f64::from(self.arbitration_burst.unwrap_or(1)), COUNT),
         ];
         for (key, value, most) in numbers {
             if value.is_nan() || value > most {
@@ -284,6 +289,7 @@ impl TimingConfig {
         positive("timing.cell_bits", self.cell_bits > 0)?;
         positive("timing.channels", self.channels > 0)?;
         positive("timing.command_slots", self.command_slots != Some(0))?;
+        positive("timing.arbitration_burst", self.arbitration_burst != Some(0))?;
         if self.plane_page.0 == 0 || !self.plane_page.0.is_multiple_of(page_bytes) {
             let reason = format!("must be a multiple of the page ({page_bytes} bytes)");
             return Err(("timing.plane_page", reason));

@@ -24,6 +24,7 @@
 //! [`MediaWork`]: wafer_interface::MediaWork
 
 mod agenda;
+mod arbiter;
 mod calendar;
 mod die;
 mod dies;

@@ -34,6 +34,8 @@ pub struct Request {
     pub bytes: u64,
     /// Whether a write completes only when it is durable, as with Force Unit Access.
     pub durable: bool,
+    /// The submission queue. Those of [`Request::of`] are in queue 0.
+    pub queue: u16,
 }
 
 impl Request {
@@ -63,6 +65,7 @@ impl Request {
             pages: if moves { ((end >> page_shift) - from) as u32 } else { 0 },
             bytes: if moves { command.bytes() } else { 0 },
             durable: durable && kind == Kind::Write,
+            queue: 0,
         }
     }
 }

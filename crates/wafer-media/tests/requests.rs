@@ -206,7 +206,8 @@ pub(crate) fn requests(
         };
         let bytes = u64::from(pages) * shape.page_bytes;
         let durable = matches!(action, Action::Write { durable: true, .. });
-        let request = Request { ticket, submitted, kind, page, pages, bytes, durable };
+        let queue = (ticket % 5 % 3) as u16;
+        let request = Request { ticket, submitted, kind, page, pages, bytes, durable, queue };
         requests.push((request, std::mem::take(&mut device.work)));
     }
     requests

@@ -69,7 +69,7 @@ impl Engine {
 
     /// Returns the ticket of a new request, or 0 if the media do not run in real time.
     pub fn ticket(&self) -> u64 {
-        self.drive.emulation().map_or(0, |emulation| emulation.ticket())
+        self.drive.emulation().map_or(0, |emulation| emulation.ticket(0))
     }
 
     /// Replies to a request that has been executed, when the media are done with it.

@@ -298,7 +298,7 @@ fn a_durable_write_waits_for_its_own_programs() {
     let emulation = subsystem.drive.emulation().unwrap();
     let mut io = IoQueue::new(Arc::clone(&host.controller));
     for (count, blocks) in (1..).zip([8, 128, 512, 8]) {
-        io.set_ticket(emulation.ticket());
+        io.set_ticket(emulation.ticket(0));
         let mut sqe = command(NvmOpcode::WRITE, 1, 1024 * count as u32, blocks);
         sqe.nsid = 1.into();
         let nlb = (blocks - 1) as u16;

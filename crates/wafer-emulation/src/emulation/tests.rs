@@ -25,14 +25,22 @@ fn holder() -> (Arc<Holder>, Receiver<(u64, Instant)>) {
 
 /// A drive whose cells take this long to read.
 fn slow(cells: Duration) -> Emulation {
-    let (timing, shape) = drive();
-    let read_us = serde_json::from_value(serde_json::json!(cells.as_micros() as u64));
-    let timing = TimingConfig { read_us: read_us.unwrap(), ..timing };
+    let (timing, shape) = slow_timing(cells);
     Emulation::start(&timing, shape).unwrap()
 }
 
+fn slow_timing(cells: Duration) -> (TimingConfig, Shape) {
+    let (timing, shape) = drive();
+    let read_us = serde_json::from_value(serde_json::json!(cells.as_micros() as u64));
+    (TimingConfig { read_us: read_us.unwrap(), ..timing }, shape)
+}
+
 fn begin(emulation: &Emulation, kind: Kind, holder: &Arc<Holder>) -> u64 {
-    let ticket = emulation.ticket();
+    begin_in(1, emulation, kind, holder)
+}
+
+fn begin_in(queue: u16, emulation: &Emulation, kind: Kind, holder: &Arc<Holder>) -> u64 {
+    let ticket = emulation.ticket(queue);
     let (asked, work) = request(kind, ticket, 0, ticket);
     emulation.submit(&command(&asked), |submitted| Request { submitted, ..asked }, &work);
     let weak: Weak<dyn Wake> = Arc::<Holder>::downgrade(holder);
@@ -61,6 +69,20 @@ fn a_later_command_may_complete_sooner() {
     let write = begin(&emulation, Kind::Write, &holder);
     assert_eq!(woken.recv_timeout(LONG).unwrap().0, write);
     assert!(began.elapsed() < Duration::from_secs(10));
+}
+
+/// One command at a time, in turn from two queues: the read of the second does not wait for all of the first.
+#[test]
+fn queues_take_turns() {
+    let (timing, shape) = slow_timing(Duration::from_millis(100));
+    let (command_slots, arbitration_burst) = (Some(1), Some(1));
+    let timing = TimingConfig { command_slots, arbitration_burst, ..timing };
+    let (emulation, (holder, woken)) = (Emulation::start(&timing, shape).unwrap(), holder());
+    let (first, second) = (emulation.queue(), emulation.queue());
+    let of_first = [0; 3].map(|_| begin_in(first, &emulation, Kind::Read, &holder));
+    let of_second = begin_in(second, &emulation, Kind::Read, &holder);
+    let order = [0; 4].map(|_| woken.recv_timeout(LONG).unwrap().0);
+    assert_eq!(order, [of_first[0], of_first[1], of_second, of_first[2]]);
 }
 
 #[test]

@@ -49,7 +49,7 @@ pub(crate) fn request(
     };
     let moves = u32::from(matches!(kind, Kind::Read | Kind::Write));
     let bytes = u64::from(moves) * 4096;
-    (Request { ticket, submitted, kind, page, pages: moves, bytes, durable: false }, work)
+    (Request { ticket, submitted, kind, page, pages: moves, bytes, durable: false, queue: 0 }, work)
 }
 
 /// The command of a request.

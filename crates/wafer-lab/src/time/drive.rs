@@ -346,8 +346,10 @@ impl<'a> TimedRun<'a> {
             recorder.record(self.device);
         }
         let first = self.first_pages.get(command.namespace.index()).copied().unwrap_or(0);
-        let durable = self.durable.get(stream::job_of(ticket)).is_some_and(|durable| *durable);
+        let job = stream::job_of(ticket);
+        let durable = self.durable.get(job).is_some_and(|durable| *durable);
         let request = Request::of(&command, slot, time, first, self.page_shift, durable);
+        let request = Request { queue: job as u16, ..request };
         self.media.submit(request, &self.device.observer().work);
     }
 

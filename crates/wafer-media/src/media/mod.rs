@@ -18,6 +18,7 @@ use self::cache::Cache;
 use self::times::Times;
 use self::writes::Flush;
 use crate::agenda::Agenda;
+use crate::arbiter::Arbiter;
 use crate::die::{DieRead, Room};
 use crate::dies::Dies;
 use crate::directory::Directory;
@@ -160,7 +161,7 @@ pub struct Media {
     command_slots: usize,
     taken: usize,
     submitted: usize,
-    waiting: VecDeque<u32>,
+    waiting: Arbiter,
     link: [Server; 2],
     cap: Server,
     paced_until: Time,
@@ -239,7 +240,7 @@ impl Media {
             command_slots: config.command_slots.map_or(usize::MAX, |slots| slots as usize),
             taken: 0,
             submitted: 0,
-            waiting: VecDeque::new(),
+            waiting: Arbiter::new(config.arbitration_burst),
             link: Default::default(),
             cap: Server::default(),
             paced_until: 0,
@@ -458,7 +459,8 @@ impl Media {
                 if self.taken < self.command_slots {
                     self.take_in_turn(now, flight);
                 } else {
-                    self.waiting.push_back(flight);
+                    let queue = self.flights[flight as usize].request.queue;
+                    self.waiting.push(queue, flight);
                 }
             }
             Event::Pace => self.pace(now, flight, done),
@@ -526,7 +528,7 @@ impl Media {
         });
         self.free_flights.push(flight);
         self.taken -= 1;
-        if let Some(next) = self.waiting.pop_front() {
+        if let Some(next) = self.waiting.pop() {
             self.take_in_turn(now, next);
         }
     }

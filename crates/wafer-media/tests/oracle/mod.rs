@@ -9,7 +9,9 @@
 //! - **Transfers** take `bytes x round(2^32 x 10^9 / rate) / 2^32` nanoseconds, rounded up. Controller, each direction
 //!   of the link, and each channel's read and program data serve in the order of arrival.
 //! - **Command slots**: a request takes one when it is submitted, or waits for one behind those submitted before it. It
-//!   gives it back when its data is in the buffer, or brought and next on the link.
+//!   gives it back when its data is in the buffer, or brought and next on the link. With `arbitration_burst`, requests
+//!   wait behind those of their queue. A queue has a turn when it has waited longest, since its last turn or since it
+//!   was empty. A turn ends after a burst, or when the queue is empty.
 //! - **Dies** do background work in the order in which it was queued, from the moment at which its data is there.
 //!   Reads of hosts go first, in their order. Work under way gives way at points `slice` apart, counted from its last
 //!   beginning or continuation, and then lasts `resume` longer. The first read that meets work draws how many points

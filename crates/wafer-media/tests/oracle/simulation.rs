@@ -55,6 +55,10 @@ struct Drive<'a> {
     /// Requests that the controller works on, and those that no command slot was free for.
     slots_used: u32,
     queued: Vec<usize>,
+    /// By queue, the number of the event with which it began to wait for its turn.
+    since: BTreeMap<u16, usize>,
+    turn_events: usize,
+    taken_in_turn: u32,
     link_read: Time,
     link_write: Time,
     /// When program data and read data of each channel end.
@@ -125,6 +129,9 @@ pub(crate) fn simulate(
         controller: 0,
         slots_used: 0,
         queued: Vec::new(),
+        since: BTreeMap::new(),
+        turn_events: 0,
+        taken_in_turn: 0,
         link_read: 0,
         link_write: 0,
         channels: vec![[0; 2]; config.channels as usize],
@@ -231,6 +238,9 @@ impl Drive<'_> {
         let request = self.flights[number].request;
         match event {
             Event::Submit => {
+                if !self.has_queued(request.queue) {
+                    self.wait_for_turn(request.queue);
+                }
                 self.queued.push(number);
                 self.take();
             }
@@ -271,14 +281,40 @@ impl Drive<'_> {
         }
     }
 
-    /// Gives free command slots to the requests that wait for one, in their order.
+    /// Gives free command slots to the requests that wait for one.
     fn take(&mut self) {
         let slots = self.config.command_slots.unwrap_or(u32::MAX);
         while self.slots_used < slots && !self.queued.is_empty() {
             self.slots_used += 1;
-            let number = self.queued.remove(0);
+            let number = match self.config.arbitration_burst {
+                None => self.queued.remove(0),
+                Some(burst) => self.next_in_turn(burst),
+            };
             self.submit(number);
         }
+    }
+
+    fn has_queued(&self, queue: u16) -> bool {
+        self.queued.iter().any(|number| self.flights[*number].request.queue == queue)
+    }
+
+    fn wait_for_turn(&mut self, queue: u16) {
+        self.turn_events += 1;
+        self.since.insert(queue, self.turn_events);
+    }
+
+    /// Removes the first request of the queue that has waited longest for its turn, or whose turn it is.
+    fn next_in_turn(&mut self, burst: u32) -> usize {
+        let queues = self.queued.iter().map(|number| self.flights[*number].request.queue);
+        let queue = queues.min_by_key(|queue| self.since[queue]).unwrap();
+        let of_queue = |number: &usize| self.flights[*number].request.queue == queue;
+        let number = self.queued.remove(self.queued.iter().position(of_queue).unwrap());
+        self.taken_in_turn += 1;
+        if self.taken_in_turn == burst || !self.has_queued(queue) {
+            self.taken_in_turn = 0;
+            self.wait_for_turn(queue);
+        }
+        number
     }
 
     fn submit(&mut self, number: usize) {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use tokio::sync::Notify;
 use wafer_controller::{Failure, Reply};
-use wafer_emulation::{Time, Wake};
+use wafer_emulation::{Emulation, Time, Wake};
 use wafer_io::Progress;
 use wafer_nvme::{NvmOpcode, Sqe};
 
@@ -26,13 +26,19 @@ const TIMED: [NvmOpcode; 9] = [
 ];
 
 /// Tickets of commands that are due, and when they were.
-#[derive(Default)]
 pub(crate) struct Mailbox {
+    /// Number of the submission queue in the emulation.
+    queue: u16,
     tickets: Mutex<VecDeque<(u64, Time)>>,
     arrived: Notify,
 }
 
 impl Mailbox {
+    pub(super) fn new(emulation: &Emulation) -> Arc<Self> {
+        let (tickets, arrived) = Default::default();
+        Arc::new(Mailbox { queue: emulation.queue(), tickets, arrived })
+    }
+
     /// Waits for a ticket.
     pub(crate) async fn arrived(&self) {
         self.arrived.notified().await;
@@ -76,11 +82,11 @@ impl Queue {
     /// Takes a ticket for the next command, if the media run in real time. Returns whether they do.
     pub(super) fn take_ticket(&mut self) -> bool {
         let drive = &self.controller.subsystem.drive;
-        let ticket = drive.emulation().map(|emulation| emulation.ticket());
-        if let Some(ticket) = ticket {
-            self.io.set_ticket(ticket);
-        }
-        ticket.is_some()
+        let Some((emulation, mailbox)) = drive.emulation().zip(self.mailbox.as_ref()) else {
+            return false;
+        };
+        self.io.set_ticket(emulation.ticket(mailbox.queue));
+        true
     }
 
     /// Returns whether a command takes time.

@@ -90,7 +90,7 @@ impl Queue {
             dropped: controller.dropped(qid),
             delayed: Vec::new(),
             held: Vec::new(),
-            mailbox: controller.subsystem.drive.emulation().map(|_| Arc::default()),
+            mailbox: controller.subsystem.drive.emulation().map(Mailbox::new),
             authentication: authentication::begin(&controller),
             io: IoQueue::with_pool(Arc::clone(&controller), Arc::clone(pool)),
             controller,
