@@ -191,8 +191,14 @@ class DeviceKeys(TypedDict, total=False):
     """Maximum write commands per second."""
     timing_command_slots: int
     """Maximum number of commands that the controller processes at once. The others wait in the submission
-    queues, in the order in which hosts submitted them, so reads wait behind writes that a full buffer or
-    garbage collection holds up. Default: no limit.
+    queues, so reads wait behind writes that a full buffer or garbage collection holds up. Default: no
+    limit.
+    """
+    timing_arbitration_burst: int
+    """Maximum number of waiting commands that the controller takes from a submission queue before it turns to
+    the next (round robin arbitration, NVMe Base 2.2, 3.4.4.1). Every thread of a fio job, tenant or
+    connection of a host has a queue of its own. Default: the controller takes commands in the order in
+    which hosts submitted them.
     """
     timing_write_buffer: str | int
     """Size of the write buffer. A write completes when its data is in the buffer."""
@@ -303,6 +309,7 @@ DOTTED: dict[str, str] = {
     "timing_read_iops": "timing.read_iops",
     "timing_write_iops": "timing.write_iops",
     "timing_command_slots": "timing.command_slots",
+    "timing_arbitration_burst": "timing.arbitration_burst",
     "timing_write_buffer": "timing.write_buffer",
     "timing_buffer_protected": "timing.buffer_protected",
     "timing_gc_pacing": "timing.gc_pacing",
