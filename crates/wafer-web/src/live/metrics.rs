@@ -109,7 +109,9 @@ pub(crate) fn text(
         made.times(time)?;
     }
     let mut families = made.0.gather();
-    families.extend(snapshot.time.as_ref().map(latencies));
+    let latencies = snapshot.time.as_ref().map(latencies);
+    // The encoder refuses a family without metrics.
+    families.extend(latencies.filter(|family| !family.get_metric().is_empty()));
     let mut text = Vec::new();
     TextEncoder::new().encode(&families, &mut text)?;
     Ok(String::from_utf8_lossy(&text).into_owned())
@@ -353,6 +355,13 @@ mod tests {
         assert!(text.contains("wafer_media_written_bytes_total 30712345678901\n"), "{text}");
         assert!(!text.contains("handle=\"gc\""), "{text}");
         assert!(text.contains("type=\"media_\\\"reallocated\\\"\""), "{text}");
+    }
+
+    #[test]
+    fn a_drive_with_a_clock_has_metrics_before_the_first_command() {
+        let idle = Snapshot { time: Some(TimeRecord::default()), ..Snapshot::default() };
+        let text = text(&idle, Some(4096), 0).unwrap();
+        assert!(samples(&text).len() > 5 && !text.contains("wafer_latency_seconds"));
     }
 
     #[test]
