@@ -29,6 +29,7 @@ mod calendar;
 mod die;
 mod dies;
 mod directory;
+mod group;
 mod media;
 mod pacing;
 mod request;

@@ -20,7 +20,7 @@ fn us(range: std::ops::Range<u64>) -> impl Strategy<Value = f64> {
 
 prop_compose! {
     fn flash()(
-        dies in 1..4u32, groups in 1..3u16, planes in 1..4u32, independent_planes in any::<bool>(), pages in 1..4u64,
+        dies in 1..4u32, groups in 1..4u16, planes in 1..4u32, independent_planes in any::<bool>(), pages in 1..4u64,
         cell_bits in 1..4u32,
         reads in prop::collection::vec(us(5_000..90_000), 1..4),
         program_us in us(20_000..900_000), erase_us in us_or_none(100_000..3_000_000),

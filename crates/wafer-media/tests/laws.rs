@@ -520,3 +520,20 @@ fn reads_wait_behind_writes_that_hold_all_command_slots() {
         assert!(time > waited);
     }
 }
+
+/// A die reads a mapping unit of 16 KiB as a whole and sends what the host wants of it: the channel takes no longer for it
+/// than for a page of 4 KiB.
+#[test]
+fn a_read_of_a_part_of_a_page_sends_that_part() {
+    for (bytes, sent) in [(512, 4096), (4096, 4096), (6144, 8192), (16384, 16384)] {
+        let shape = Shape { page_bytes: 16384, ..SHAPE };
+        let mut media = Media::new(&timing(), shape).unwrap();
+        let kind = Kind::Read;
+        let (ticket, submitted, page, pages, durable, queue) = (1, 0, 7, 1, false, 0);
+        let request = Request { ticket, submitted, kind, page, pages, bytes, durable, queue };
+        let cause = Cause::HostRead;
+        media.submit(request, &[MediaWork::Read { ru: RuId(0), first: page, pages, cause }]);
+        media.advance(u64::MAX, &mut Vec::new());
+        assert_eq!(media.counts().channel_bytes, sent, "{bytes}");
+    }
+}

@@ -5,6 +5,7 @@ use wafer_interface::{Cause, MediaWork, RuId};
 use super::{Filling, Media};
 use crate::die::{Frees, Room};
 use crate::directory::mix;
+use crate::group::Beside;
 use crate::pacing::{Due, Move};
 use crate::request::Kind;
 use crate::time::Time;
@@ -30,7 +31,8 @@ impl Media {
                 }
                 MediaWork::Program { ru, first, pages, cause: Cause::Relocation { .. } } => {
                     self.filling[ru.index()].end = first + pages;
-                    self.pacing.add(Move { to: ru, pages, per_read }, is_read);
+                    let group = self.group_of(ru);
+                    self.groups[group].pacing.add(Move { to: ru, pages, per_read }, is_read);
                 }
                 MediaWork::Erase { ru } => {
                     // One that was closed early frees only what it had received.
@@ -38,29 +40,26 @@ impl Media {
                         0 => self.shape.pages_per_ru,
                         end => end,
                     };
-                    self.pacing.freed(ru, u64::from(written.saturating_sub(moved)));
+                    let group = self.group_of(ru);
+                    self.groups[group].pacing.freed(ru, u64::from(written.saturating_sub(moved)));
                     moved = 0;
                     self.close(ru, now);
                 }
-                MediaWork::Read { ru, cause: Cause::ReadModifyWrite(_), .. } => {
-                    self.draws += 1;
-                    let die = self.group_die(ru, mix(self.draws));
-                    self.background_read(die, now);
-                }
-                MediaWork::CacheRead { .. } if !is_read => self.read_cache(now),
                 MediaWork::Read { .. } | MediaWork::CacheRead { .. } => {}
-                MediaWork::Parity { pages, .. } => self.write_beside(pages, now),
+                MediaWork::Parity { ru, pages } => {
+                    self.write_beside(self.group_of(ru), pages, now);
+                }
                 MediaWork::Map { reads, programs } => {
                     // A host's read waits for its part of the map, and has read it.
                     for _ in 0..if is_read { 0 } else { reads } {
                         let die = self.any_die();
                         self.background_read(die, now);
                     }
-                    self.write_beside(programs, now);
+                    self.write_beside(self.beside.len() - 1, programs, now);
                 }
                 MediaWork::CacheProgram { pages } => {
                     self.fill_cache(pages, now);
-                    self.write_metadata(now, pages);
+                    self.write_metadata(self.beside.len() - 1, now, pages);
                 }
                 MediaWork::Fold { pages } => {
                     folds = true;
@@ -72,14 +71,16 @@ impl Media {
                         self.occupied.relocated += u64::from(pages) * self.shape.page_bytes;
                     }
                     self.fill(ru, pages, now, Work::FoldProgram);
-                    self.pacing.host_wrote(u64::from(pages));
+                    let group = self.group_of(ru);
+                    self.groups[group].pacing.host_wrote(u64::from(pages));
                 }
                 MediaWork::Program { ru, first, pages, .. } => {
                     self.filling[ru.index()].end = first + pages;
                     self.occupied.host += u64::from(pages) * self.shape.page_bytes;
                     self.fill(ru, pages, now, Work::HostProgram);
-                    self.pacing.host_wrote(u64::from(pages));
-                    self.write_metadata(now, pages);
+                    let group = self.group_of(ru);
+                    self.groups[group].pacing.host_wrote(u64::from(pages));
+                    self.write_metadata(group, now, pages);
                 }
             }
         }
@@ -89,10 +90,12 @@ impl Media {
 
     /// Begins what is due of garbage collection.
     pub(super) fn begin_due(&mut self, now: Time) {
-        while let Some(due) = self.pacing.next() {
-            match due {
-                Due::Move(part) => self.relocate(part, now),
-                Due::Erase(ru) => self.erase(ru, now),
+        for group in 0..self.groups.len() {
+            while let Some(due) = self.groups[group].pacing.next() {
+                match due {
+                    Due::Move(part) => self.relocate(group, part, now),
+                    Due::Erase(ru) => self.erase(ru, now),
+                }
             }
         }
     }
@@ -107,13 +110,13 @@ impl Media {
         (unit * share / read.max(1e-9) * 256.0).round().max(256.0) as u32
     }
 
-    fn relocate(&mut self, part: Move, now: Time) {
-        self.to_read += i64::from(part.pages) * 256;
-        while self.to_read > 0 {
+    fn relocate(&mut self, group: usize, part: Move, now: Time) {
+        self.groups[group].to_read += i64::from(part.pages) * 256;
+        while self.groups[group].to_read > 0 {
             self.draws += 1;
             let die = self.group_die(part.to, mix(self.draws));
             self.background_read(die, now);
-            self.to_read -= i64::from(part.per_read);
+            self.groups[group].to_read -= i64::from(part.per_read);
         }
         if self.gc_buffered {
             self.occupied.relocated += u64::from(part.pages) * self.shape.page_bytes;
@@ -122,7 +125,7 @@ impl Media {
         self.fill(part.to, part.pages, now, Work::GcProgram);
     }
 
-    fn background_read(&mut self, die: usize, now: Time) {
+    pub(super) fn background_read(&mut self, die: usize, now: Time) {
         self.draws += 1;
         let length = self.read_time(mix(self.draws));
         self.counts.dies.add(Work::BackgroundRead, length);
@@ -211,21 +214,21 @@ impl Media {
         self.occupied -= self.dies.push(die, work, [now, ready], length, frees);
     }
 
-    fn write_metadata(&mut self, now: Time, pages: u32) {
-        self.metadata += u64::from(pages) * self.metadata_share;
-        while self.metadata >> 32 >= u64::from(self.stripe) {
-            self.metadata -= u64::from(self.stripe) << 32;
+    fn write_metadata(&mut self, beside: usize, now: Time, pages: u32) {
+        self.beside[beside].metadata += u64::from(pages) * self.metadata_share;
+        while self.beside[beside].metadata >> 32 >= u64::from(self.stripe) {
+            self.beside[beside].metadata -= u64::from(self.stripe) << 32;
             self.counts.metadata_bytes += u64::from(self.stripe) * self.shape.page_bytes;
-            self.program_beside(now);
+            self.program_beside(beside, now);
         }
     }
 
     /// Programs parity and the map a stripe at a time. The device counts their bytes.
-    pub(super) fn write_beside(&mut self, pages: u32, now: Time) {
-        self.beside_owed += pages;
-        while self.beside_owed >= self.stripe {
-            self.beside_owed -= self.stripe;
-            self.program_beside(now);
+    fn write_beside(&mut self, beside: usize, pages: u32, now: Time) {
+        self.beside[beside].owed += pages;
+        while self.beside[beside].owed >= self.stripe {
+            self.beside[beside].owed -= self.stripe;
+            self.program_beside(beside, now);
         }
     }
 
@@ -236,17 +239,17 @@ impl Media {
     }
 
     /// Programs a stripe of data outside the reclaim units, on the dies in turn.
-    fn program_beside(&mut self, now: Time) {
-        let die = self.next_metadata_die;
-        self.next_metadata_die = (die + 1) % self.dies.len();
+    fn program_beside(&mut self, beside: usize, now: Time) {
+        let Beside { dies, next_die, .. } = &mut self.beside[beside];
+        let die = *next_die;
+        *next_die = if die + 1 == dies.end { dies.start } else { die + 1 };
         let (pages, length) = (self.stripe, self.times.program);
         self.queue_program(die, now, pages, length, Work::MetadataProgram, Room::default());
     }
 
     /// Erases a reclaim unit: its part of a block on every die.
     fn erase(&mut self, ru: RuId, now: Time) {
-        let first = self.group_of(ru) * self.dies_per_group;
-        for die in first as usize..(first + self.dies_per_group) as usize {
+        for die in self.groups[self.group_of(ru)].dies.clone() {
             self.erase_owed[die] += self.erase_share;
             while self.times.erase > 0 && self.erase_owed[die] >= self.times.erase {
                 self.erase_owed[die] -= self.times.erase;

@@ -12,7 +12,7 @@ mod writes;
 
 use std::collections::VecDeque;
 
-use wafer_interface::{GcPacing, MediaWork, RuId, TimingConfig};
+use wafer_interface::{Cause, GcPacing, MediaWork, RuId, TimingConfig};
 
 use self::cache::Cache;
 use self::times::Times;
@@ -22,7 +22,7 @@ use crate::arbiter::Arbiter;
 use crate::die::{DieRead, Room};
 use crate::dies::Dies;
 use crate::directory::Directory;
-use crate::pacing::Pacing;
+use crate::group::{Beside, Group};
 use crate::request::{Kind, Request};
 use crate::time::{Server, Time};
 use crate::work::{MediaCounts, Part, Parts};
@@ -79,7 +79,7 @@ enum Event {
     /// The controller hands it to the media.
     Arrive,
     /// A read of cells has ended; the data goes over a channel.
-    Transfer { die: u32, pages: u32 },
+    Transfer { die: u32, bytes: u32 },
     /// A channel has brought data of a read.
     Brought,
     /// All data of a read is there and goes over the link.
@@ -150,8 +150,6 @@ pub struct Media {
     unit: u32,
     /// Maximum pages that one host read takes from the cells.
     read_unit: u64,
-    dies_per_group: u32,
-    rus_per_group: u32,
     dies: Dies,
     /// Program data and read data over each channel.
     channels: Vec<[Server; 2]>,
@@ -164,8 +162,6 @@ pub struct Media {
     waiting: Arbiter,
     link: [Server; 2],
     cap: Server,
-    paced_until: Time,
-    knee_until: Time,
     buffer_bytes: u64,
     protected: bool,
     /// Whether relocated pages occupy the buffer too.
@@ -188,20 +184,15 @@ pub struct Media {
     flushes: Vec<Flush>,
     /// Programs so far.
     programs: u64,
-    pacing: Pacing,
+    groups: Vec<Group>,
     recent: Recent,
-    /// Pages to relocate minus those that were read, times 256: a read yields pages for later moves too.
-    to_read: i64,
     /// Nanoseconds of erases that each die owes.
     erase_owed: Vec<Time>,
     erase_share: Time,
-    /// Pages of metadata owed, with 32 bits of fraction.
-    metadata: u64,
     metadata_share: u64,
-    /// Pages of parity and of the map that are not programmed yet.
-    beside_owed: u32,
+    /// What each group programs beside its reclaim units. The last is that of the whole drive, which a single group is.
+    beside: Vec<Beside>,
     cache: Cache,
-    next_metadata_die: usize,
     number: u64,
     draws: u64,
     counts: MediaCounts,
@@ -216,8 +207,7 @@ impl Media {
     /// A key that does not fit the device, and why.
     pub fn new(config: &TimingConfig, shape: Shape) -> Result<Self, (&'static str, String)> {
         config.check(shape.page_bytes, shape.groups)?;
-        let groups = u32::from(shape.groups);
-        let dies_per_group = config.dies / groups;
+        let dies_per_group = config.dies / u32::from(shape.groups);
         let ru_bytes = u64::from(shape.pages_per_ru) * shape.page_bytes;
         let blocks = ru_bytes as f64 / f64::from(dies_per_group) / config.block.0 as f64;
         let stripe = config.program_bytes() as f64 / shape.page_bytes as f64;
@@ -227,13 +217,16 @@ impl Media {
             GcPacing::Smooth => 1,
             GcPacing::Burst => config.gc_burst.0 / shape.page_bytes,
         };
+        let groups = Group::all(shape.groups, dies_per_group, burst);
+        let whole = (groups.len() > 1).then_some(0..config.dies as usize);
+        let beside = groups.iter().map(|group| group.dies.clone()).chain(whole).map(Beside::on);
         Ok(Media {
-            times: Times::new(config, shape.page_bytes, stripe, unit),
+            times: Times::new(config, shape, stripe, unit),
+            beside: beside.collect(),
+            groups,
             stripe: (config.program_bytes() / shape.page_bytes) as u32,
             unit: (u64::from(config.planes) * config.plane_page.0 / shape.page_bytes) as u32,
             read_unit: config.read_bytes() / shape.page_bytes,
-            dies_per_group,
-            rus_per_group: (shape.ru_count / groups).max(1),
             dies: Dies::new(config.dies as usize, config.reading_planes() as usize),
             channels: vec![Default::default(); config.channels as usize],
             controller: Server::default(),
@@ -243,8 +236,6 @@ impl Media {
             waiting: Arbiter::new(config.arbitration_burst),
             link: Default::default(),
             cap: Server::default(),
-            paced_until: 0,
-            knee_until: 0,
             buffer_bytes: config.write_buffer.0,
             protected: config.buffer_protected,
             gc_buffered: config.gc_buffered,
@@ -259,15 +250,10 @@ impl Media {
             entering: None,
             flushes: Vec::new(),
             programs: 0,
-            pacing: Pacing::new(burst),
             recent: Recent::default(),
-            to_read: 0,
             erase_owed: vec![0; config.dies as usize],
             erase_share: (blocks * config.erase_us * 1e3).round() as Time,
-            metadata: 0,
             metadata_share: (config.metadata * 4_294_967_296.0) as u64,
-            next_metadata_die: 0,
-            beside_owed: 0,
             cache: Cache::new(
                 config.dies,
                 config.block.0 / u64::from(config.cell_bits) / shape.page_bytes,
@@ -465,8 +451,8 @@ impl Media {
             }
             Event::Pace => self.pace(now, flight, done),
             Event::Arrive => self.arrive(now, flight, done),
-            Event::Transfer { die, pages } => {
-                let bytes = u64::from(pages) * self.shape.page_bytes;
+            Event::Transfer { die, bytes } => {
+                let bytes = u64::from(bytes);
                 let channel = die as usize % self.channels.len();
                 let end = self.channels[channel][1].serve(now, self.times.channel.time(bytes));
                 self.counts.channel_bytes += bytes;
@@ -537,16 +523,29 @@ impl Media {
         self.times.read[(draw % self.times.read.len() as u64) as usize]
     }
 
-    fn group_of(&self, ru: RuId) -> u32 {
+    /// Returns the group of a reclaim unit: group `g` of `n` begins at a share of `g / n` of all units, rounded down.
+    fn group_of(&self, ru: RuId) -> usize {
         if self.shape.groups == 1 {
             return 0;
         }
-        (ru.0 / self.rus_per_group).min(u32::from(self.shape.groups) - 1)
+        let before_next = (u64::from(ru.0) + 1) * u64::from(self.shape.groups) - 1;
+        (before_next / u64::from(self.shape.ru_count)) as usize
+    }
+
+    /// Returns the group that a command works on: that of the first reclaim unit that it writes or reads for a host.
+    fn group_of_flight(&self, flight: u32) -> usize {
+        let rus = self.flights[flight as usize].work.iter().filter_map(|work| match *work {
+            MediaWork::Program { cause: Cause::Relocation { .. }, .. } => None,
+            MediaWork::Program { ru, .. } => Some(ru),
+            MediaWork::Read { ru, cause: Cause::HostRead, .. } => Some(ru),
+            _ => None,
+        });
+        if self.groups.len() == 1 { 0 } else { rus.map(|ru| self.group_of(ru)).next().unwrap_or(0) }
     }
 
     /// Returns a die of the group of a reclaim unit.
     fn group_die(&self, ru: RuId, number: u64) -> usize {
-        let within = number % u64::from(self.dies_per_group);
-        (self.group_of(ru) * self.dies_per_group) as usize + within as usize
+        let dies = &self.groups[self.group_of(ru)].dies;
+        dies.start + (number % dies.len() as u64) as usize
     }
 }

@@ -8,6 +8,9 @@ use crate::directory::mix;
 use crate::time::Time;
 use crate::work::Work;
 
+/// The least that a die sends over its channel: what one correction code protects (assumption).
+const SECTOR: u64 = 4096;
+
 impl Media {
     /// Reads the part of the map that a host's read needs, if it is not in memory, and then the data. Also begins the
     /// other work that the read causes.
@@ -27,9 +30,11 @@ impl Media {
         if causes {
             self.background(now, flight);
         }
-        if self.pacing.owes_for_reads() {
+        let group = self.group_of_flight(flight);
+        let pacing = &mut self.groups[group].pacing;
+        if pacing.owes_for_reads() {
             let pages = self.flights[flight as usize].request.pages;
-            self.pacing.host_read(u64::from(pages), u64::from(self.shape.pages_per_ru));
+            pacing.host_read(u64::from(pages), u64::from(self.shape.pages_per_ru));
             self.begin_due(now);
         }
         if reads == 0 {
@@ -41,7 +46,8 @@ impl Media {
             let die = self.any_die();
             self.draws += 1;
             let length = self.read_time(mix(self.draws));
-            self.read_die(now, flight, die, NO_PAGE, length, 1);
+            let bytes = self.shape.page_bytes as u32;
+            self.read_die(now, flight, die, NO_PAGE, length, bytes);
         }
     }
 
@@ -75,6 +81,38 @@ impl Media {
         }
     }
 
+    /// Reads the pages that a write covers in part, as far as the buffer does not hold them.
+    pub(super) fn read_rest_of_pages(&mut self, now: Time, flight: u32) {
+        let rest = |work: &MediaWork| match *work {
+            MediaWork::Read { ru, first, pages, cause: Cause::ReadModifyWrite(_) } => {
+                Some((Some(ru), first..first + u64::from(pages)))
+            }
+            MediaWork::CacheRead { first, pages } => Some((None, first..first + u64::from(pages))),
+            _ => None,
+        };
+        let work = &self.flights[flight as usize].work;
+        if !work.iter().any(|work| rest(work).is_some()) {
+            return;
+        }
+        let work = std::mem::take(&mut self.flights[flight as usize].work);
+        self.directory.update();
+        for (ru, pages) in work.iter().filter_map(rest) {
+            if self.is_buffered(now, pages) {
+                self.counts.buffer_reads += 1;
+                continue;
+            }
+            match ru {
+                Some(ru) => {
+                    self.draws += 1;
+                    let die = self.group_die(ru, mix(self.draws));
+                    self.background_read(die, now);
+                }
+                None => self.read_cache(now),
+            }
+        }
+        self.flights[flight as usize].work = work;
+    }
+
     /// Returns whether the buffer holds all of these pages. The directory must be up to date.
     fn is_buffered(&mut self, now: Time, pages: std::ops::Range<u64>) -> bool {
         let held = |media: &Media| {
@@ -97,10 +135,13 @@ impl Media {
             Some(ru) => (self.group_die(ru, place), self.read_time(mix(unit ^ ru_bits) >> 32)),
             None => ((place % self.dies.len() as u64) as usize, self.times.cache_read),
         };
-        self.read_die(now, flight, die, page, length, pages);
+        // A coarse mapping unit is read as a whole, but only what the host wants of it leaves the die.
+        let bytes = u64::from(pages) * self.shape.page_bytes;
+        let wanted = self.flights[flight as usize].request.bytes.next_multiple_of(SECTOR);
+        self.read_die(now, flight, die, page, length, bytes.min(wanted) as u32);
     }
 
-    /// Reads `pages` pages from a page of a die.
+    /// Reads from a page of a die, and sends so many bytes of it.
     fn read_die(
         &mut self,
         now: Time,
@@ -108,7 +149,7 @@ impl Media {
         die: usize,
         page: PageNumber,
         length: Time,
-        pages: u32,
+        bytes: u32,
     ) {
         let (missed, draws) = (self.times.missed, &mut self.draws);
         let misses = || {
@@ -129,6 +170,6 @@ impl Media {
         if read.end >= flight_data.last.end {
             flight_data.last = read;
         }
-        self.schedule(read.end, flight, Event::Transfer { die: die as u32, pages });
+        self.schedule(read.end, flight, Event::Transfer { die: die as u32, bytes });
     }
 }

@@ -2,6 +2,7 @@
 
 use wafer_interface::{Bytes, TimingConfig};
 
+use super::Shape;
 use crate::die::Slices;
 use crate::time::{Rate, Time, from_us};
 
@@ -27,7 +28,7 @@ pub(super) struct Times {
     pub(super) host_cap: Option<Rate>,
     /// Pages that hosts may be ahead of garbage collection.
     pub(super) credit: Option<u64>,
-    /// Time of all dies for a page of the host, and for one that is moved, with 16 bits of fraction.
+    /// Time of all dies of a group for a page of the host, and for one that is moved, with 16 bits of fraction.
     pub(super) page: Time,
     pub(super) moved_page: Time,
     /// Share of the rate of the dies, of 2^32.
@@ -36,14 +37,15 @@ pub(super) struct Times {
 
 impl Times {
     /// Converts a configuration; `stripe` and `unit` are the pages of a program and of a read of the cells.
-    pub(super) fn new(config: &TimingConfig, page_bytes: u64, stripe: f64, unit: f64) -> Self {
+    pub(super) fn new(config: &TimingConfig, shape: Shape, stripe: f64, unit: f64) -> Self {
         let us = from_us;
         let interval = |iops: Option<f64>| iops.map_or(0, |iops| (1e9 / iops).round() as Time);
         let rate = |bytes: Bytes| Rate::new(bytes.0 as f64);
         let share = |share: f64| (share * 4_294_967_296.0) as u64;
         let reads = config.read_us.as_slice();
         let mean_read = reads.iter().sum::<f64>() / reads.len() as f64;
-        let per_page = |us: f64| (us / f64::from(config.dies) * 1e3 * 65_536.0).round() as Time;
+        let dies = f64::from(config.dies / u32::from(shape.groups));
+        let per_page = |us: f64| (us / dies * 1e3 * 65_536.0).round() as Time;
         Times {
             read: reads.iter().map(|t| us(*t)).collect(),
             program: us(config.program_us),
@@ -64,7 +66,7 @@ impl Times {
             read_interval: interval(config.read_iops),
             write_interval: interval(config.write_iops),
             host_cap: config.gc_host_rate.map(rate),
-            credit: config.gc_credit.map(|credit| credit.0 / page_bytes),
+            credit: config.gc_credit.map(|credit| credit.0.div_ceil(shape.page_bytes)),
             page: per_page(config.program_us / stripe),
             // A victim is valid for the most part: nearly every read of its cells brings whole units.
             moved_page: per_page(config.program_us / stripe + mean_read / unit),

@@ -27,23 +27,26 @@ pub(super) struct Flush {
 impl Media {
     /// Releases a write that is in the drive, or holds it back while garbage collection has work.
     pub(super) fn pace(&mut self, now: Time, flight: u32, done: &mut Vec<Done>) {
-        if !self.pacing.is_active() {
+        let group = self.group_of_flight(flight);
+        let pacing = &self.groups[group].pacing;
+        if !pacing.is_active() {
             return self.arrive(now, flight, done);
         }
         let request = self.flights[flight as usize].request;
         let mut time = now;
-        if let Some(cap) = self.times.host_cap.filter(|_| self.pacing.ratio() >= CAPPED) {
+        if let Some(cap) = self.times.host_cap.filter(|_| pacing.ratio() >= CAPPED) {
             time = self.cap.serve(time, cap.time(request.bytes));
         }
-        time = self.throttle(time, u64::from(request.pages));
+        time = self.throttle(group, time, u64::from(request.pages));
         self.flights[flight as usize].parts.add(Part::Pacing, time - now);
         self.schedule(time, flight, Event::Arrive);
     }
 
-    /// Returns when garbage collection releases a write of a number of pages (the generic cell rate algorithm).
-    fn throttle(&mut self, now: Time, pages: u64) -> Time {
+    /// Returns when garbage collection releases a write of a number of pages to a group (the generic cell rate algorithm).
+    fn throttle(&mut self, group: usize, now: Time, pages: u64) -> Time {
         let Some(credit) = self.times.credit else { return now };
-        let moved = (u128::from(self.times.moved_page) * u128::from(self.pacing.ratio())) >> 32;
+        let group = &mut self.groups[group];
+        let moved = (u128::from(self.times.moved_page) * u128::from(group.pacing.ratio())) >> 32;
         let each = u128::from(self.times.page) + moved;
         // A configuration without free space could make them longer than any run.
         let nanoseconds = |pages: u64| ((u128::from(pages) * each) >> 16).min(1 << 62) as Time;
@@ -51,14 +54,14 @@ impl Media {
         if self.times.knee > 0 {
             // A queue that is served at the knee's rate grows only above it.
             let slower = (u128::from(cost) << 32) / u128::from(self.times.knee);
-            let end = u128::from(self.knee_until.max(now)) + slower;
-            self.knee_until = end.min(u128::from(now + 2 * KNEE_WINDOW)) as Time;
+            let end = u128::from(group.knee_until.max(now)) + slower;
+            group.knee_until = end.min(u128::from(now + 2 * KNEE_WINDOW)) as Time;
             if end < u128::from(now + KNEE_WINDOW) {
                 return now;
             }
         }
-        self.paced_until = self.paced_until.max(now).saturating_add(cost);
-        now.max(self.paced_until.saturating_sub(ahead))
+        group.paced_until = group.paced_until.max(now).saturating_add(cost);
+        now.max(group.paced_until.saturating_sub(ahead))
     }
 
     /// Takes a write into the buffer, or queues it behind those that already wait for room.
@@ -178,7 +181,8 @@ impl Media {
         let Flight { request, parts, room, .. } = &mut self.flights[flight as usize];
         parts.add(Part::Buffer, now - since);
         let is_large = *room > self.buffer_bytes / 2;
-        let page_bytes = self.shape.page_bytes;
+        let (request, page_bytes) = (*request, self.shape.page_bytes);
+        self.read_rest_of_pages(now, flight);
         self.directory.write(
             request.page,
             u64::from(request.pages),

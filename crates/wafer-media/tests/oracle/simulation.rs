@@ -16,7 +16,7 @@ enum Event {
     Submit,
     Pace,
     Arrive,
-    Read { die: usize, pages: u32 },
+    Read { die: usize, bytes: u64 },
     Brought,
     Send,
 }
@@ -64,8 +64,9 @@ struct Drive<'a> {
     /// When program data and read data of each channel end.
     channels: Vec<[Time; 2]>,
     cap: Time,
-    paced: Time,
-    knee: Time,
+    /// By group.
+    paced: Vec<Time>,
+    knee: Vec<Time>,
     /// Pages of hosts and of garbage collection in the buffer.
     occupied: [u64; 2],
     written: Vec<u64>,
@@ -75,14 +76,16 @@ struct Drive<'a> {
     filling: Vec<Filling>,
     /// Pages of reclaim units that are used, as far as programs have told.
     used: BTreeMap<RuId, u32>,
-    pacing: Pacing,
-    to_read: i64,
+    /// By group.
+    pacing: Vec<Pacing>,
+    to_read: Vec<i64>,
     /// Pages and number of the writes of late.
     sizes: [u64; 2],
     erase_owed: Vec<Time>,
-    metadata: u64,
-    next_metadata: usize,
-    parity: u64,
+    /// By group, and last of the whole drive if that is not the only group: metadata and other pages owed, and programs.
+    metadata: Vec<u64>,
+    beside: Vec<u64>,
+    beside_programs: Vec<usize>,
     /// The SLC cache: pages that wait for a program, programs so far, pages of each die since its last erase, and pages
     /// that leave and were not read.
     cached: u64,
@@ -119,6 +122,7 @@ pub(crate) fn simulate(
         GcPacing::Smooth => 1,
         GcPacing::Burst => config.gc_burst.0 / shape.page_bytes,
     };
+    let groups = usize::from(shape.groups);
     let mut drive = Drive {
         config,
         shape,
@@ -136,8 +140,8 @@ pub(crate) fn simulate(
         link_write: 0,
         channels: vec![[0; 2]; config.channels as usize],
         cap: 0,
-        paced: 0,
-        knee: 0,
+        paced: vec![0; groups],
+        knee: vec![0; groups],
         occupied: [0, 0],
         written: Vec::new(),
         parked: Vec::new(),
@@ -145,13 +149,13 @@ pub(crate) fn simulate(
         flushes: Vec::new(),
         filling: vec![Filling::default(); shape.ru_count as usize],
         used: BTreeMap::new(),
-        pacing: Pacing::new(burst),
-        to_read: 0,
+        pacing: (0..groups).map(|_| Pacing::new(burst)).collect(),
+        to_read: vec![0; groups],
         sizes: [0; 2],
         erase_owed: vec![0; config.dies as usize],
-        metadata: 0,
-        next_metadata: 0,
-        parity: 0,
+        metadata: vec![0; groups + 1],
+        beside: vec![0; groups + 1],
+        beside_programs: vec![0; groups + 1],
         cached: 0,
         cache_programs: 0,
         cache_blocks: vec![0; config.dies as usize],
@@ -245,13 +249,12 @@ impl Drive<'_> {
                 self.take();
             }
             Event::Pace => {
-                let time = self.pace(&request);
+                let time = self.pace(&request, self.group_of_request(number));
                 add(&mut self.flights[number].parts, Part::Pacing, time - now);
                 self.events.push((time, number, Event::Arrive));
             }
             Event::Arrive => self.arrive(number),
-            Event::Read { die, pages } => {
-                let bytes = u64::from(pages) * self.shape.page_bytes;
+            Event::Read { die, bytes } => {
                 let line = die % self.channels.len();
                 let end = pass(self.channels[line][1], now, bytes, self.config.channel_rate.0);
                 self.channels[line][1] = end;
@@ -339,12 +342,13 @@ impl Drive<'_> {
     }
 
     /// Returns when garbage collection lets a write go.
-    fn pace(&mut self, request: &Request) -> Time {
-        if self.pacing.left() == 0 {
+    fn pace(&mut self, request: &Request, group: usize) -> Time {
+        if self.pacing[group].left() == 0 {
             return self.now;
         }
         let mut time = self.now;
-        let is_capped = self.pacing.share() >= (1 << 32) / 50;
+        let share = self.pacing[group].share();
+        let is_capped = share >= (1 << 32) / 50;
         if let (Some(rate), true) = (self.config.gc_host_rate, is_capped) {
             time = pass(self.cap, time, request.bytes, rate.0);
             self.cap = time;
@@ -356,22 +360,24 @@ impl Drive<'_> {
             (u64::from(config.planes) * config.plane_page.0) as f64 / self.shape.page_bytes as f64;
         let reads = config.read_us.as_slice();
         let mean_read = reads.iter().sum::<f64>() / reads.len() as f64;
-        let per_page = |us: f64| (us / f64::from(config.dies) * 1e3 * 65_536.0).round() as u128;
+        let dies = self.dies.len() / self.pacing.len();
+        let per_page = |us: f64| (us / dies as f64 * 1e3 * 65_536.0).round() as u128;
         let moved = per_page(config.program_us / stripe + mean_read / unit);
-        let each = per_page(config.program_us / stripe) + ((moved * self.pacing.share()) >> 32);
+        let each = per_page(config.program_us / stripe) + ((moved * share) >> 32);
         let cost = ((u128::from(request.pages) * each) >> 16) as Time;
-        let ahead = ((u128::from(credit.0 / self.shape.page_bytes) * each) >> 16) as Time;
+        let credit = credit.0.div_ceil(self.shape.page_bytes);
+        let ahead = ((u128::from(credit) * each) >> 16) as Time;
         if config.gc_knee > 0.0 {
             let window = 10_000_000;
             let share = (config.gc_knee * 4_294_967_296.0) as u128;
-            let end = self.knee.max(time) + ((u128::from(cost) << 32) / share) as Time;
-            self.knee = end.min(time + 2 * window);
+            let end = self.knee[group].max(time) + ((u128::from(cost) << 32) / share) as Time;
+            self.knee[group] = end.min(time + 2 * window);
             if end < time + window {
                 return time;
             }
         }
-        self.paced = self.paced.max(time) + cost;
-        time.max(self.paced.saturating_sub(ahead))
+        self.paced[group] = self.paced[group].max(time) + cost;
+        time.max(self.paced[group].saturating_sub(ahead))
     }
 
     fn arrive(&mut self, number: usize) {
@@ -482,6 +488,7 @@ impl Drive<'_> {
     fn admit(&mut self, number: usize, since: Time) {
         let request = self.flights[number].request;
         add(&mut self.flights[number].parts, Part::Buffer, self.now - since);
+        self.read_old_pages(number);
         self.written.extend(request.page..request.page + u64::from(request.pages));
         let is_large = self.need(number) * self.shape.page_bytes > self.config.write_buffer.0 / 2;
         self.background(number);

@@ -40,15 +40,19 @@ impl Drive<'_> {
                 MediaWork::Program { ru, first, pages, cause: Cause::Relocation { .. } } => {
                     self.used.insert(ru, first + pages);
                     let pages = u64::from(pages);
+                    let group = self.group_of(ru);
+                    let pacing = &mut self.pacing[group];
                     if request.kind == Kind::Read {
-                        self.pacing.by_reads += u128::from(pages) << 32;
+                        pacing.by_reads += u128::from(pages) << 32;
                     }
-                    self.pacing.owed.push(Owed::Move { to: ru, pages, per_read });
+                    pacing.owed.push(Owed::Move { to: ru, pages, per_read });
                 }
                 MediaWork::Erase { ru } => {
                     let used = self.used.remove(&ru).unwrap_or(self.shape.pages_per_ru);
-                    self.pacing.room += u64::from(used.saturating_sub(valid));
-                    self.pacing.owed.push(Owed::Erase(ru));
+                    let group = self.group_of(ru);
+                    let pacing = &mut self.pacing[group];
+                    pacing.room += u64::from(used.saturating_sub(valid));
+                    pacing.owed.push(Owed::Erase(ru));
                     valid = 0;
                     let Filling { pages, host, .. } = self.filling[ru.index()];
                     if pages > 0 {
@@ -60,14 +64,8 @@ impl Drive<'_> {
                     }
                     self.filling[ru.index()].received = 0;
                 }
-                MediaWork::Read { ru, cause: Cause::ReadModifyWrite(_), .. } => {
-                    self.background_read(ru)
-                }
-                MediaWork::CacheRead { .. } if self.flights[number].request.kind != Kind::Read => {
-                    self.read_cache();
-                }
                 MediaWork::Read { .. } | MediaWork::CacheRead { .. } => {}
-                MediaWork::Parity { pages, .. } => self.program_beside(pages),
+                MediaWork::Parity { ru, pages } => self.program_beside(Some(ru), pages),
                 MediaWork::Map { reads, programs } => {
                     if self.flights[number].request.kind != Kind::Read {
                         for _ in 0..reads {
@@ -77,7 +75,7 @@ impl Drive<'_> {
                             self.queue(die, Work::BackgroundRead, self.now, length, [0, 0]);
                         }
                     }
-                    self.program_beside(programs);
+                    self.program_beside(None, programs);
                 }
                 MediaWork::CacheProgram { pages } => {
                     self.occupied[0] += u64::from(pages);
@@ -87,7 +85,7 @@ impl Drive<'_> {
                             self.program_cache();
                         }
                     }
-                    self.write_metadata(pages);
+                    self.write_metadata(None, pages);
                 }
                 MediaWork::Fold { pages } => {
                     leaves = true;
@@ -101,14 +99,14 @@ impl Drive<'_> {
                     self.used.insert(ru, first + pages);
                     self.occupied[1] += if self.config.gc_buffered { u64::from(pages) } else { 0 };
                     self.fill(ru, u64::from(pages), Work::FoldProgram);
-                    self.pacing.host_wrote(u64::from(pages));
+                    self.host_wrote(ru, pages);
                 }
                 MediaWork::Program { ru, first, pages, .. } => {
                     self.used.insert(ru, first + pages);
                     self.occupied[0] += u64::from(pages);
                     self.fill(ru, u64::from(pages), Work::HostProgram);
-                    self.pacing.host_wrote(u64::from(pages));
-                    self.write_metadata(pages);
+                    self.host_wrote(ru, pages);
+                    self.write_metadata(Some(ru), pages);
                 }
             }
         }
@@ -116,29 +114,83 @@ impl Drive<'_> {
     }
 
     pub(super) fn begin_due(&mut self) {
-        while let Some(owed) = self.pacing.take() {
-            match owed {
-                Owed::Move { to, pages, per_read } => {
-                    self.to_read += (pages * 256) as i64;
-                    while self.to_read > 0 {
-                        self.background_read(to);
-                        self.to_read -= per_read as i64;
+        for group in 0..self.pacing.len() {
+            while let Some(owed) = self.pacing[group].take() {
+                match owed {
+                    Owed::Move { to, pages, per_read } => {
+                        self.to_read[group] += (pages * 256) as i64;
+                        while self.to_read[group] > 0 {
+                            self.background_read(to);
+                            self.to_read[group] -= per_read as i64;
+                        }
+                        if self.config.gc_buffered {
+                            self.occupied[1] += pages;
+                        }
+                        self.fill(to, pages, Work::GcProgram);
                     }
-                    if self.config.gc_buffered {
-                        self.occupied[1] += pages;
-                    }
-                    self.fill(to, pages, Work::GcProgram);
+                    Owed::Erase(ru) => self.erase(ru),
                 }
-                Owed::Erase(ru) => self.erase(ru),
             }
         }
     }
 
+    fn host_wrote(&mut self, ru: RuId, pages: u32) {
+        let group = self.group_of(ru);
+        self.pacing[group].host_wrote(u64::from(pages));
+    }
+
+    /// Reads the pages of which a write has only a part, unless the buffer holds them.
+    pub(super) fn read_old_pages(&mut self, number: usize) {
+        for work in self.flights[number].work {
+            let (ru, first, pages) = match *work {
+                MediaWork::Read { ru, first, pages, cause: Cause::ReadModifyWrite(_) } => {
+                    (Some(ru), first, pages)
+                }
+                MediaWork::CacheRead { first, pages } => (None, first, pages),
+                _ => continue,
+            };
+            let held = self.occupied[0] as usize;
+            let newest: Vec<u64> = self.written.iter().rev().take(held).copied().collect();
+            if (first..first + u64::from(pages)).all(|page| newest.contains(&page)) {
+                self.counts.buffer_reads += 1;
+            } else if let Some(ru) = ru {
+                self.background_read(ru);
+            } else {
+                self.read_cache();
+            }
+        }
+    }
+
+    /// Returns the group whose range of reclaim units has this one.
+    pub(super) fn group_of(&self, ru: RuId) -> usize {
+        let groups = u64::from(self.shape.groups);
+        let begin = |group: u64| u64::from(self.shape.ru_count) * group / groups;
+        (0..groups).find(|group| u64::from(ru.0) < begin(group + 1)).unwrap() as usize
+    }
+
+    /// Returns the group of the first reclaim unit that a request names for its host, or the first group.
+    pub(super) fn group_of_request(&self, number: usize) -> usize {
+        for work in self.flights[number].work {
+            match *work {
+                MediaWork::Program { ru, cause, .. } | MediaWork::Read { ru, cause, .. } => {
+                    let of_host = match work {
+                        MediaWork::Program { .. } => !matches!(cause, Cause::Relocation { .. }),
+                        _ => cause == Cause::HostRead,
+                    };
+                    if of_host {
+                        return self.group_of(ru);
+                    }
+                }
+                _ => {}
+            }
+        }
+        0
+    }
+
     pub(super) fn dies_of(&self, ru: RuId) -> std::ops::Range<usize> {
-        let groups = u32::from(self.shape.groups);
-        let group = (ru.0 / (self.shape.ru_count / groups).max(1)).min(groups - 1);
-        let dies = self.config.dies / groups;
-        (group * dies) as usize..((group + 1) * dies) as usize
+        let dies = self.dies.len() / usize::from(self.shape.groups);
+        let first = self.group_of(ru) * dies;
+        first..first + dies
     }
 
     pub(super) fn die_of(&self, ru: RuId, number: u64) -> usize {
@@ -204,15 +256,31 @@ impl Drive<'_> {
         }
     }
 
-    /// Programs whole stripes beside the reclaim units.
-    pub(super) fn program_beside(&mut self, pages: u32) {
+    /// Returns the dies of what is programmed beside a reclaim unit or for the whole drive, and the place of its counts.
+    fn beside(&self, ru: Option<RuId>) -> (std::ops::Range<usize>, usize) {
+        match ru {
+            Some(ru) => (self.dies_of(ru), self.group_of(ru)),
+            None if self.shape.groups == 1 => (0..self.dies.len(), 0),
+            None => (0..self.dies.len(), usize::from(self.shape.groups)),
+        }
+    }
+
+    fn program_whole(&mut self, dies: &std::ops::Range<usize>, place: usize) {
         let stripe = self.config.program_bytes() / self.shape.page_bytes;
-        self.parity += u64::from(pages);
-        while self.parity >= stripe {
-            self.parity -= stripe;
-            let length = ns(self.config.program_us);
-            self.send_to(self.next_metadata, stripe as u32, length, Work::MetadataProgram, [0, 0]);
-            self.next_metadata = (self.next_metadata + 1) % self.dies.len();
+        let die = dies.start + self.beside_programs[place] % dies.len();
+        self.beside_programs[place] += 1;
+        let length = ns(self.config.program_us);
+        self.send_to(die, stripe as u32, length, Work::MetadataProgram, [0, 0]);
+    }
+
+    /// Programs whole stripes beside the reclaim units.
+    pub(super) fn program_beside(&mut self, ru: Option<RuId>, pages: u32) {
+        let stripe = self.config.program_bytes() / self.shape.page_bytes;
+        let (dies, place) = self.beside(ru);
+        self.beside[place] += u64::from(pages);
+        while self.beside[place] >= stripe {
+            self.beside[place] -= stripe;
+            self.program_whole(&dies, place);
         }
     }
 
@@ -272,16 +340,14 @@ impl Drive<'_> {
         self.queue(die, work, ready, length, frees);
     }
 
-    pub(super) fn write_metadata(&mut self, pages: u32) {
+    pub(super) fn write_metadata(&mut self, ru: Option<RuId>, pages: u32) {
         let stripe = self.config.program_bytes() / self.shape.page_bytes;
-        self.metadata += u64::from(pages) * (self.config.metadata * 4_294_967_296.0) as u64;
-        while self.metadata >= stripe << 32 {
-            self.metadata -= stripe << 32;
-            let die = self.next_metadata;
-            self.next_metadata = (die + 1) % self.dies.len();
+        let (dies, place) = self.beside(ru);
+        self.metadata[place] += u64::from(pages) * (self.config.metadata * 4_294_967_296.0) as u64;
+        while self.metadata[place] >= stripe << 32 {
+            self.metadata[place] -= stripe << 32;
             self.counts.metadata_bytes += stripe * self.shape.page_bytes;
-            let length = ns(self.config.program_us);
-            self.send_to(die, stripe as u32, length, Work::MetadataProgram, [0, 0]);
+            self.program_whole(&dies, place);
         }
     }
 

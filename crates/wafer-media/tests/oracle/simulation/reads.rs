@@ -26,7 +26,11 @@ impl Drive<'_> {
         if (self.now, read.unit) > (flight.last.0, flight.last.1) {
             flight.last = (self.now, read.unit, parts);
         }
-        self.events.push((self.now, read.request, Event::Read { die, pages: read.pages }));
+        let bytes = u64::from(read.pages) * self.shape.page_bytes;
+        let sectors = flight.request.bytes.div_ceil(4096);
+        // A part of the map is a page.
+        let bytes = if read.part.is_some() { bytes.min(sectors * 4096) } else { bytes };
+        self.events.push((self.now, read.request, Event::Read { die, bytes }));
     }
 
     pub(super) fn read(&mut self, number: usize) {
@@ -45,7 +49,8 @@ impl Drive<'_> {
             self.background(number);
         }
         let pages = u64::from(self.flights[number].request.pages);
-        self.pacing.host_read(pages, u64::from(self.shape.pages_per_ru));
+        let group = self.group_of_request(number);
+        self.pacing[group].host_read(pages, u64::from(self.shape.pages_per_ru));
         self.begin_due();
         if maps == 0 {
             return self.read_data(number);
