@@ -61,7 +61,8 @@ def main(package: Path, environment: Path) -> None:
     ]
     assert seen["place"].startswith(str(environment.resolve())), seen["place"]
     assert not HEAVY & set(seen["modules"]), seen["modules"]
-    assert seen["told"] == "matplotlib is not installed; pip install 'wafer[analysis]'", seen["told"]
+    told = seen["told"]
+    assert told == "matplotlib is not installed; in a clone of wafer: pip install '.[analysis]'", told
     assert seen["typed"]
 
     sets = ["capacity=256MiB", "reclaim_unit.size=4MiB", "overprovisioning=0.3"]

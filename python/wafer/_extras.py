@@ -20,4 +20,5 @@ def need(module: str, extra: str) -> Any:
         return importlib.import_module(module)
     except ImportError as error:
         top = module.partition(".")[0]
-        raise MissingExtra(f"{top} is not installed; pip install 'wafer[{extra}]'") from error
+        how = f"in a clone of wafer: pip install '.[{extra}]'"
+        raise MissingExtra(f"{top} is not installed; {how}") from error

@@ -284,7 +284,7 @@ class Result:
         return self.timeline.waf_per(volume)
 
     def plot(self, ax: Axes | None = None, *, handles: bool = False) -> Axes:
-        """Plots cumulative WAF over volume, optionally by handle; needs ``wafer[analysis]``.
+        """Plots cumulative WAF over volume, optionally by handle; needs the extra ``analysis``.
 
         Parameters
         ----------

@@ -167,7 +167,7 @@ def frame(results: Result | Sequence[Result], by: str = "run", *, library: str =
         runs; ``"sample"`` for one row per run and sample of its timeline; ``"handle"`` for one row per run
         and handle.
     library
-        ``"polars"`` (extra ``wafer[analysis]``) or ``"pandas"`` (extra ``wafer[frames]``).
+        ``"polars"`` (extra ``analysis``) or ``"pandas"`` (extra ``frames``).
 
     Returns
     -------

@@ -162,7 +162,7 @@ class Fit:
         return text
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Plots the measured and the calibrated curve; needs ``wafer[analysis]``.
+        """Plots the measured and the calibrated curve; needs the extra ``analysis``.
 
         Parameters
         ----------

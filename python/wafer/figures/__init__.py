@@ -1,4 +1,4 @@
-"""Figures of the published studies; needs ``wafer[analysis]``. :mod:`wafer.plot` has those of runs.
+"""Figures of the published studies; needs the extra ``analysis``. :mod:`wafer.plot` has those of runs.
 
 ``python -m wafer.figures RECORDS... --out DIR`` plots every study figure whose records are given, as PDF and
 PNG.

@@ -1,8 +1,8 @@
-"""Plots of runs, sweeps and fits for papers; needs ``wafer[analysis]``.
+"""Plots of runs, sweeps and fits for papers; needs the extra ``analysis``.
 
-Each function takes and returns Matplotlib axes. New figures are one column of a paper wide; ``axes(width=
-TWO_COLUMNS)`` makes wider ones. Lines are named at their ends, handles have the colours of the report page,
-and :func:`wafer.plot.save` writes SVG and PDF whose text can be edited.
+Functions that draw one plot take and return Matplotlib axes. New figures are one column of a paper wide;
+``axes(width=TWO_COLUMNS)`` makes wider ones. Lines are named at their ends, handles have the colours of the
+report page, and :func:`wafer.plot.save` writes SVG and PDF whose text can be edited.
 """
 
 from wafer.plot.curves import plot_fit as fit

@@ -283,7 +283,7 @@ def sweep(
         (``"workload.KEY"``), ``"label.NAME"`` (only a column of the rows), and ``device``,
         ``seed``, ``volume``, ``precondition``, ``pace``.
     engine
-        ``"local"`` (threads), ``"dask"`` or ``"ray"`` (extras ``wafer[dask]``, ``wafer[ray]``), or
+        ``"local"`` (threads), ``"dask"`` or ``"ray"`` (extras ``dask``, ``ray``), or
         one added with :func:`wafer.sweeps.register`.
     out
         Folder for records and catalogue. Default: the name of the sweep, in ``sweeps/``. If it holds
