@@ -108,15 +108,15 @@ pub(crate) const STEADY: &str = "sequential+steady";
 const PROBE: f64 = 5000.0;
 /// Threads that write.
 const THREADS: f64 = 6.0;
-/// Maximum writes that a thread, and the probe, have in flight.
-const IN_FLIGHT: f64 = 43.0;
-const PROBE_IN_FLIGHT: f64 = 64.0;
+/// Maximum commands that a thread, and the probe, have in flight: as SSD-iq's benchmark has.
+const IN_FLIGHT: f64 = 64.0;
 /// Maximum writes per second of a row.
 const MOST: f64 = 1e8;
 
 impl Measured {
     /// Reads a table of SSD-iq's form, measured by its method: reads and writes of a probe at fixed intervals, 5,000
-    /// of each per second, beside six threads that write 4 KiB uniformly as Poisson processes.
+    /// of each per second, beside six threads that write 4 KiB uniformly as Poisson processes. The probe and each thread
+    /// have at most 64 commands in flight.
     ///
     /// # Errors
     /// The file is not such a table; the message names line and column.
@@ -137,7 +137,7 @@ impl Measured {
 fn jobs(rate: f64) -> String {
     // Reads and writes of the probe in turns.
     let mut text = format!(
-        "[global]\nbs=4k\nio_submit_mode=offload\nnorandommap\niodepth={PROBE_IN_FLIGHT}\n[probe]\nrw=randread\nrate_iops={PROBE}\n"
+        "[global]\nbs=4k\nio_submit_mode=offload\nnorandommap\niodepth={IN_FLIGHT}\n[probe]\nrw=randread\nrate_iops={PROBE}\n"
     );
     if rate > 0.0 {
         let writes = rate.min(PROBE).round().max(1.0);
@@ -146,7 +146,7 @@ fn jobs(rate: f64) -> String {
     let each = ((rate - PROBE) / THREADS).round();
     if each >= 1.0 {
         text += &format!(
-            "[writers]\nrw=randwrite\nnumjobs={THREADS}\niodepth={IN_FLIGHT}\nrate_iops={each}\nrate_process=poisson\n"
+            "[writers]\nrw=randwrite\nnumjobs={THREADS}\nrate_iops={each}\nrate_process=poisson\n"
         );
     }
     text
@@ -156,7 +156,7 @@ fn jobs(rate: f64) -> String {
 fn reached(rate: f64, write: &Latency) -> f64 {
     let Some(us) = write.mean.or(write.percentiles[0]) else { return rate };
     let most = |in_flight: f64| in_flight * 1e6 / us;
-    rate.min(most(PROBE_IN_FLIGHT).min(PROBE) + most(THREADS * IN_FLIGHT))
+    rate.min(most(IN_FLIGHT).min(PROBE) + most(THREADS * IN_FLIGHT))
 }
 
 /// Returns the figure of a column such as `read_p99_us`.
@@ -269,6 +269,8 @@ fn parse(label: &str, text: &str) -> Result<Vec<Row>, LabError> {
 
 #[cfg(test)]
 mod tests {
+    use wafer_fio::file::{JobFile, Target};
+
     use super::*;
 
     #[test]
@@ -290,17 +292,45 @@ mod tests {
         assert!(jobs(0.0).contains("rw=randread\n") && !jobs(0.0).contains("write"));
     }
 
+    /// The workload with which users measure is the one that runs here.
+    #[test]
+    fn jobs_are_those_of_the_workload() {
+        let workload = include_str!("../../../../configs/workloads/ssd-iq-reads-beside-writes.fio");
+        let of = |text: &str| {
+            let target = Target {
+                namespace_bytes: vec![1 << 40],
+                namespace_handles: vec![1],
+                page_bytes: 4096,
+            };
+            let file = JobFile::parse(text, "a.fio").unwrap();
+            let variable = |name: &str| match name {
+                "RATE" => Some("10000".to_owned()),
+                _ => Some("1".to_owned()),
+            };
+            let jobs = file.resolve_with(&target, &variable).unwrap().jobs.into_iter();
+            let mut load: Vec<String> = jobs
+                .map(|job| {
+                    let (depth, rate) = (job.iodepth, job.rate_iops);
+                    format!("{:?} {} {depth} {rate:?} {}", job.direction, job.name, job.start_delay)
+                })
+                .collect();
+            load.sort();
+            load
+        };
+        assert_eq!(of(&jobs(65_000.0)), of(workload));
+    }
+
     /// What is in flight, over its latency, is the rate.
     #[test]
     fn rows_that_did_not_keep_up_have_the_rate_that_they_reached() {
         let rows =
             |text: &str| parse("a.csv", &format!("writes_per_s,write_mean_us\n{text}")).unwrap();
-        let found = rows("40000,12\n85000,3647\n");
+        let found = rows("40000,12\n85000,5428\n");
         assert_eq!((found[0].pace, found[0].writes_per_s), (Pace::Rate, 40_000.0));
         assert_eq!((found[1].pace, found[1].name.as_str()), (Pace::Queue, "85000"));
         assert!((found[1].writes_per_s / 75_740.0 - 1.0).abs() < 0.001, "{found:?}");
         // Fast drives, too, and not one that kept up.
-        assert_eq!(rows("1000000,300\n")[0].pace, Pace::Queue);
+        assert_eq!(rows("1500000,300\n")[0].pace, Pace::Queue);
         assert_eq!(rows("76500,3359\n")[0].pace, Pace::Rate);
     }
 

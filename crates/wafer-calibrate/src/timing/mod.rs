@@ -249,7 +249,7 @@ pub fn calibrate(task: &Task, watch: Watch<'_>) -> Result<Calibration, LabError>
         let ours = runs.mean(&timing, row, SHOWN)?;
         rows.push(RowResult::of(row, role, &ours.read, &ours.write));
     }
-    notices.extend(rows.iter().filter_map(RowResult::misfit));
+    notices.extend(rows.iter().flat_map(RowResult::misfits));
     rows.sort_by(|a, b| a.writes_per_s.total_cmp(&b.writes_per_s));
     let files: Vec<String> = task.measured.files.iter().map(|f| f.display().to_string()).collect();
     let names: Vec<&str> = fitted.iter().map(|row| row.name.as_str()).collect();

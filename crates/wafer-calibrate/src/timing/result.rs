@@ -105,20 +105,31 @@ pub struct Figure {
     pub error_percent: f64,
 }
 
-/// Error of a fitted mean above which a row contradicts the others, percent.
+/// Error of a fitted mean of reads above which a row contradicts the others, percent.
 const MISFIT: f64 = 10.0;
+/// Ratio of fitted and measured writes, either way, above which it does. Near the knee some writes wait and others do not.
+const MISFIT_OF_WRITES: f64 = 2.0;
 
 impl RowResult {
-    /// Returns a line about a row that was fitted and does not fit.
-    pub(super) fn misfit(&self) -> Option<String> {
-        let mean = self.figures.iter().find(|figure| figure.name == "read_mean_us")?;
-        let misses = self.role == Role::Fitted && mean.error_percent.abs() > MISFIT;
-        misses.then(|| {
+    /// Returns lines about the reads and the writes of a row that was fitted and does not fit.
+    pub(super) fn misfits(&self) -> Vec<String> {
+        let figures = || self.figures.iter().filter(|_| self.role == Role::Fitted);
+        let read = figures().find(|figure| figure.name == "read_mean_us");
+        let read = read.filter(|figure| figure.error_percent.abs() > MISFIT);
+        let ratio = |figure: &&Figure| (figure.ours / figure.measured).ln().abs();
+        // The figure of the most writes that was measured, and the tail only if it alone was.
+        let write = figures().find(|figure| figure.name.starts_with("write_"));
+        let write = write.filter(|figure| ratio(figure) > MISFIT_OF_WRITES.ln());
+        let line = |figure: &Figure| {
+            let name = figure.name.trim_end_matches("_us");
+            let (direction, name) = name.split_once('_').unwrap_or_default();
+            let (measured, ours) = (figure.measured, figure.ours);
             format!(
-                "row {}: mean read {:.0} µs, {:.0} µs here: nothing fits this row and the others",
-                self.name, mean.measured, mean.ours
+                "row {}: {name} {direction} {measured:.0} µs, {ours:.0} µs here: nothing fits this row and the others",
+                self.name
             )
-        })
+        };
+        read.into_iter().chain(write).map(line).collect()
     }
 
     pub(super) fn of(row: &Row, role: Role, read: &Latency, write: &Latency) -> Self {

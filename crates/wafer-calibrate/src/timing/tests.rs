@@ -182,6 +182,21 @@ fn rows_that_contradict_each_other_are_named() {
     assert!(!slice.identified && (20.0..500.0).contains(&slice.after), "{slice:?}");
 }
 
+/// A drive of which the writes of an unsaturated row wait, and did not when it was measured, is not silent about it.
+#[test]
+fn writes_that_do_not_fit_are_named() {
+    let row = &published("pm9a3-960gb").rows[5];
+    let ours = |mean: f64| Latency { mean: Some(mean), ..row.write };
+    let said = |role, mean| RowResult::of(row, role, &row.read, &ours(mean)).misfits();
+    assert_eq!(said(Role::Fitted, 40.0), [""; 0]);
+    let line = "row 60000: mean write 21 µs, 3400 µs here: nothing fits this row and the others";
+    assert_eq!(said(Role::Fitted, 3400.0), [line]);
+    assert_eq!(said(Role::Fitted, 9.0).len(), 1);
+    for role in [Role::Saturated, Role::Predicted] {
+        assert_eq!(said(role, 3400.0), [""; 0]);
+    }
+}
+
 /// Rows near the highest rate, none of them saturated: the time of a program is such that all of them fit.
 #[test]
 fn rows_below_saturation_limit_the_time_of_a_program() {
