@@ -13,6 +13,7 @@ use wafer_lab::{Control, Experiment, FioSource, LabError, Options, Workload, run
 
 use super::jobs;
 use super::measured::{Latency, PERCENTILES, Row};
+use super::writes::Amplification;
 
 /// Bytes of a scaled reclaim unit.
 const UNIT: u64 = 4 << 20;
@@ -34,7 +35,7 @@ pub(crate) struct Bench {
 pub(crate) struct Outcome {
     pub(crate) read: Latency,
     pub(crate) write: Latency,
-    pub(crate) waf: f64,
+    pub(crate) work: Amplification,
     /// Writes of 4 KiB per second.
     pub(crate) writes_per_s: f64,
 }
@@ -128,12 +129,11 @@ impl Bench {
         };
         let job = |name: &str| time.jobs.get(name);
         let (reads, writes) = (&row.probes.0, &row.probes.1);
-        let summary = record.summary;
         Ok(Outcome {
             read: latency(job(reads).and_then(|job| job.read.as_ref())),
             write: latency(job(writes).and_then(|job| job.write.as_ref())),
             writes_per_s: time.write.map_or(0.0, |all| all.bytes_per_second / 4096.0),
-            waf: summary.media_bytes as f64 / summary.host_bytes.max(1) as f64,
+            work: Amplification::of(&record.summary, geometry.page_bytes),
         })
     }
 }

@@ -72,6 +72,8 @@ pub struct Row {
     pub name: String,
     /// Writes of 4 KiB per second.
     pub writes_per_s: f64,
+    /// Whether the drive did as many; else it was asked for them, and did as many at most.
+    pub(crate) is_reached: bool,
     /// Jobs, as text of a fio job file.
     pub(crate) jobs: String,
     /// Bytes of the drive that they ran on; none: those of the device.
@@ -88,6 +90,40 @@ pub struct Row {
     pub read: Latency,
     /// Writes.
     pub write: Latency,
+}
+
+impl Row {
+    /// Returns a row of SSD-iq's latency run at this many writes per second, without figures.
+    fn at(rate: f64) -> Self {
+        Row {
+            name: format!("{rate}"),
+            writes_per_s: rate,
+            is_reached: false,
+            jobs: jobs(rate),
+            drive_bytes: None,
+            before: RANDOM,
+            probes: ("probe".to_owned(), "probe".to_owned()),
+            pace: Pace::Rate,
+            write_bytes: 4096.0,
+            read: Latency::default(),
+            write: Latency::default(),
+        }
+    }
+
+    /// Returns the writes per second that a row of a table asked for.
+    pub(crate) fn asked(&self) -> f64 {
+        self.name.parse().unwrap_or(self.writes_per_s)
+    }
+
+    /// Reports whether half a second of its writes shows what they cost. Those of a table are alike at any rate.
+    pub(crate) fn tells_waf(&self) -> bool {
+        self.writes_per_s >= if self.is_reached { LEAST_WRITING } else { WRITING }
+    }
+
+    /// Returns a row that writes as those of a table do, whatever the others do.
+    pub(crate) fn writing() -> Self {
+        Row::at(WRITING)
+    }
 }
 
 /// Measured rows.
@@ -110,6 +146,9 @@ const PROBE: f64 = 5000.0;
 const THREADS: f64 = 6.0;
 /// Maximum commands that a thread, and the probe, have in flight: as SSD-iq's benchmark has.
 const IN_FLIGHT: f64 = 64.0;
+/// Writes per second that show what writes cost a drive, and the fewest that do.
+const WRITING: f64 = 50_000.0;
+const LEAST_WRITING: f64 = 1000.0;
 /// Maximum writes per second of a row.
 const MOST: f64 = 1e8;
 
@@ -126,7 +165,7 @@ impl Measured {
         let behind = rows.iter().filter(|row| row.pace == Pace::Queue);
         let notices = behind.map(|row| {
             let (asked, reached) = (&row.name, row.writes_per_s);
-            format!("{label}: row {asked}: by the latency of writes the drive reached {reached:.0} writes/s")
+            format!("{label}: row {asked}: by the latency of writes the drive reached at most {reached:.0} writes/s")
         });
         let notices = notices.collect();
         Ok(Measured { files: vec![path.to_owned()], rows, notices })
@@ -152,7 +191,8 @@ fn jobs(rate: f64) -> String {
     text
 }
 
-/// Returns the writes per second that a drive reached of so many: as many as were in flight, over their latency, at most.
+/// Returns the writes per second that a drive reached of so many, at most: as many as were in flight, over the latency of
+/// the probe, which waits no longer than the writers do.
 fn reached(rate: f64, write: &Latency) -> f64 {
     let Some(us) = write.mean.or(write.percentiles[0]) else { return rate };
     let most = |in_flight: f64| in_flight * 1e6 / us;
@@ -228,6 +268,9 @@ fn parse(label: &str, text: &str) -> Result<Vec<Row>, LabError> {
             if us == 0.0 {
                 return Err(LabError::config(at(line, name), "expected a time above 0"));
             }
+            if rate == 0.0 && name.starts_with("write_") {
+                return Err(LabError::config(at(line, name), "a latency of writes at 0 writes/s"));
+            }
             if name.starts_with("read_") { read.set(inner, us) } else { write.set(inner, us) }
         }
         for (direction, latency) in [("read", &read), ("write", &write)] {
@@ -248,18 +291,8 @@ fn parse(label: &str, text: &str) -> Result<Vec<Row>, LabError> {
             return Err(LabError::config(at(line, ""), "the row has no latency"));
         }
         let reached = reached(rate, &write);
-        rows.push(Row {
-            name: format!("{rate}"),
-            writes_per_s: reached,
-            jobs: jobs(rate),
-            drive_bytes: None,
-            before: RANDOM,
-            probes: ("probe".to_owned(), "probe".to_owned()),
-            pace: if reached < rate { Pace::Queue } else { Pace::Rate },
-            write_bytes: 4096.0,
-            read,
-            write,
-        });
+        let pace = if reached < rate { Pace::Queue } else { Pace::Rate };
+        rows.push(Row { writes_per_s: reached, pace, read, write, ..Row::at(rate) });
     }
     if rows.is_empty() {
         return Err(LabError::config(label, "no rows"));
@@ -357,6 +390,10 @@ mod tests {
             ("writes_per_s,read_mean_us\n1,x\n", "a.csv:2: read_mean_us: `x` is not"),
             ("writes_per_s,read_mean_us\n,5\n", "a.csv:2: writes_per_s: missing"),
             ("writes_per_s,read_mean_us\n1,\n", "a.csv:2: the row has no latency"),
+            (
+                "writes_per_s,write_mean_us\n0,12\n",
+                "a.csv:2: write_mean_us: a latency of writes at 0 writes/s",
+            ),
             ("writes_per_s,read_mean_us\n2,5\n1,5\n", "a.csv:3: writes_per_s: 1 after 2"),
             ("writes_per_s,read_mean_us\n2,5\n2,5\n", "a.csv:3: writes_per_s: 2 after 2"),
             ("writes_per_s,read_mean_us\n2,5,6\n", "a.csv:2: not as many fields"),

@@ -28,7 +28,7 @@ use self::bench::{Bench, Outcome};
 use self::edit::Change;
 use self::measured::Pace;
 use self::reads::Effort;
-use self::writes::{Cost, Knee, Saturation};
+use self::writes::{Amplification, Cost, Knee, Saturation};
 
 /// Share of the highest rate up to which a row that is not saturated may come.
 const UNSATURATED: f64 = 0.97;
@@ -39,9 +39,12 @@ const MOST_CORRECTION: f64 = 0.2;
 /// Least share of such a limit that is tried, and how many times are.
 const LEAST_LIMIT: f64 = 0.75;
 const LIMITS: usize = 6;
+/// How many times are tried that are longer than what a saturated row allows, and the share of its latency that is close.
+const LENGTHS: usize = 7;
+const SAME: f64 = 0.97;
 /// Share of the device's read alone from which a measured one fits.
 const FITS: f64 = 0.9;
-/// Model seconds of runs: of the grid, of a step, of those whose figures are shown, and of the one that tells WAF.
+/// Model seconds of runs: of the grid, of a step, of those whose figures are shown, and of the one that tells what writes cost.
 const COARSE: f64 = 1.0;
 const FINE: f64 = 2.0;
 const SHOWN: f64 = 3.0;
@@ -109,7 +112,7 @@ impl Runs<'_> {
         Ok(Outcome {
             read: Latency::mean_of(&all.iter().map(|one| one.read).collect::<Vec<_>>()),
             write: Latency::mean_of(&all.iter().map(|one| one.write).collect::<Vec<_>>()),
-            waf: mean(|one| one.waf),
+            work: Amplification::mean_of(all.iter().map(|one| one.work)),
             writes_per_s: mean(|one| one.writes_per_s),
         })
     }
@@ -181,20 +184,29 @@ pub fn calibrate(task: &Task, watch: Watch<'_>) -> Result<Calibration, LabError>
             .push(format!("{}: shown without its bursts: write waits are too short", task.device));
     }
     let page = device.geometry.page_bytes;
-    let busiest = fitted.iter().max_by(|a, b| a.writes_per_s.total_cmp(&b.writes_per_s));
-    let waf = match busiest {
-        Some(row) if row.writes_per_s > 0.0 => runs.one(&timing, row, SHORT)?.waf,
-        _ => 1.0,
-    };
-    highest_rate(&mut timing, waf, page, &saturated, &open, &mut parameters, &mut notices);
+    let busiest = fitted.iter().copied().max_by(|a, b| a.writes_per_s.total_cmp(&b.writes_per_s));
+    // Rows of few writes or none do not tell what writes cost.
+    let writing = Row::writing();
+    let busiest = busiest.filter(|row| row.tells_waf()).unwrap_or(&writing);
+    let work = runs.one(&timing, busiest, SHORT)?.work;
+    highest_rate(&mut timing, work, page, &saturated, &open, &mut parameters, &mut notices);
     if let Some(program) = parameters.last_mut() {
         match program.identified {
-            true => refine_program(&mut timing, program, waf, page, &saturated, &mut runs)?,
+            true => {
+                refine_program(&mut timing, program, work, page, &saturated, &mut runs)?;
+                let open = highest_of(&open);
+                let cost = Cost::of(&timing, work, page);
+                let longest = cost.factor(open).filter(|f| open > 0.0 && *f < MOST_FACTOR);
+                let longest = longest.unwrap_or(MOST_FACTOR) * timing.program_us;
+                let notice =
+                    lengthen_program(&mut timing, program, longest, &saturated, &mut runs)?;
+                notices.extend(notice);
+            }
             false => limit_program(&mut timing, program, &open, &mut runs)?,
         }
     }
     runs.all = runs.done + rest;
-    let highest = Cost::of(&timing, waf, page).highest();
+    let highest = Cost::of(&timing, work, page).highest();
     writes_alone(&mut timing, &paced, &mut parameters);
     knee(&mut timing, highest, &paced, &mut parameters, &mut notices);
 
@@ -294,7 +306,7 @@ fn rounded(value: f64) -> f64 {
 /// Fits the time of a program to the highest rate, which a saturated row tells, and another row may exceed.
 fn highest_rate(
     timing: &mut TimingConfig,
-    waf: f64,
+    work: Amplification,
     page: u64,
     saturated: &[&Row],
     open: &[&Row],
@@ -302,8 +314,8 @@ fn highest_rate(
     notices: &mut Vec<String>,
 ) {
     let before = timing.program_us;
-    let cost = Cost::of(timing, waf, page);
-    let most = open.iter().map(|row| row.writes_per_s / UNSATURATED).fold(0.0, f64::max);
+    let cost = Cost::of(timing, work, page);
+    let most = highest_of(open);
     let (rate, identified, why) = match told_by(saturated) {
         Some(row) => (
             row.writes_per_s.max(most),
@@ -346,18 +358,66 @@ fn highest_rate(
     }
 }
 
+/// Returns the least highest rate of a drive that keeps up with these rows; 0 without any.
+fn highest_of(open: &[&Row]) -> f64 {
+    open.iter().map(|row| row.writes_per_s / UNSATURATED).fold(0.0, f64::max)
+}
+
+/// Lengthens the time of a program until the writes of a saturated row wait as long as they did, or returns why not. Only
+/// the rate that was asked is known of such a row, and the rate that its latency allows is one at most: if the
+/// controller takes commands from queues in turn, the probe waits less than the writers do.
+fn lengthen_program(
+    timing: &mut TimingConfig,
+    program: &mut Parameter,
+    longest: f64,
+    saturated: &[&Row],
+    runs: &mut Runs<'_>,
+) -> Result<Option<String>, LabError> {
+    let asked = saturated.iter().filter(|row| !row.is_reached);
+    let deepest = asked.max_by(|a, b| a.asked().total_cmp(&b.asked()));
+    let middle = |write: &Latency| write.mean.or(write.percentiles[0]);
+    let Some((row, measured)) = deepest.and_then(|row| Some((*row, middle(&row.write)?))) else {
+        return Ok(None);
+    };
+    let mut waits = |program_us: f64| -> Result<f64, LabError> {
+        let ours = runs.one(&TimingConfig { program_us, ..timing.clone() }, row, FINE)?.write;
+        let ours = if row.write.mean.is_some() { ours.mean } else { ours.percentiles[0] };
+        Ok(ours.unwrap_or(0.0))
+    };
+    let (mut short, mut long) = (timing.program_us, longest);
+    let ours = waits(short)?;
+    if ours > SAME * measured {
+        return Ok(None);
+    }
+    if long <= short || waits(long)? < measured {
+        return Ok(Some(format!(
+            "row {}: writes wait {measured:.0} µs, {ours:.0} µs here: the drive queues commands in another way; see \
+             timing.command_slots and timing.arbitration_burst",
+            row.name
+        )));
+    }
+    for _ in 0..LENGTHS {
+        let tried = 0.5 * (short + long);
+        *(if waits(tried)? < measured { &mut short } else { &mut long }) = tried;
+    }
+    timing.program_us = rounded(0.5 * (short + long));
+    program.after = timing.program_us;
+    program.interval = Some((rounded(0.98 * program.after), rounded(1.02 * program.after)));
+    Ok(None)
+}
+
 /// Corrects a fitted time of a program: the rate of a run differs from that of the formula by a few percent.
 fn refine_program(
     timing: &mut TimingConfig,
     program: &mut Parameter,
-    waf: f64,
+    work: Amplification,
     page: u64,
     saturated: &[&Row],
     runs: &mut Runs<'_>,
 ) -> Result<(), LabError> {
     let Some(row) = told_by(saturated) else { return Ok(()) };
     let ours = runs.one(timing, row, FINE)?.writes_per_s;
-    let cost = Cost::of(timing, waf, page);
+    let cost = Cost::of(timing, work, page);
     let longer = (1.0 / cost.highest() - 1.0 / ours) * timing.program_us / cost.program;
     if ours > 0.0 && longer.abs() < MOST_CORRECTION * timing.program_us {
         timing.program_us = rounded(timing.program_us + longer);

@@ -133,6 +133,62 @@ fn writers_without_a_rate_tell_the_highest_one() {
     }
 }
 
+/// A drive whose pages hold several writes programs whole ones.
+#[test]
+fn a_drive_fitted_to_its_own_rows_stays() {
+    let text = shipped("pm9a3").unwrap().text;
+    let text = text.replace("\"960GB\"", "\"1GB\"").replace("\"1GiB\"", "\"4MiB\"");
+    // By the last rows the drive could have kept up: the probe waits less than the writers.
+    let rates = [1000.0, 3000.0, 90_000.0];
+    for page in ["4KiB", "8KiB", "16KiB"] {
+        let text = text.replace("page = \"4KiB\"", &format!("page = \"{page}\""));
+        let device = wafer_config::device_from_text("d.toml", &text, &[]).unwrap();
+        let truth = device.config.timing.clone().unwrap();
+        let bench = Bench::new(&device, &text).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let [table, itself, other] =
+            ["t.csv", "itself.toml", "other.toml"].map(|name| folder.path().join(name));
+        let mut csv = "writes_per_s,write_mean_us,write_p50_us,write_p9999_us\n".to_owned();
+        for rate in rates {
+            std::fs::write(&table, format!("writes_per_s,read_mean_us\n{rate},1\n")).unwrap();
+            let row = &Measured::csv(&table).unwrap().rows[0];
+            let write = bench.run(&truth, row, 4.0, 7, Control::unattended()).unwrap().write;
+            let [p50, .., p9999, _] = write.percentiles.map(Option::unwrap);
+            csv += &format!("{rate},{},{p50},{p9999}\n", write.mean.unwrap());
+        }
+        std::fs::write(&table, csv).unwrap();
+        std::fs::write(&itself, &text).unwrap();
+        std::fs::write(&other, text.replace("program_us = 1037.0", "program_us = 800.0")).unwrap();
+        for file in [itself, other] {
+            let measured = Measured::csv(&table).unwrap();
+            let fit = calibrate(&task(file.to_str().unwrap(), measured, 0), watch()).unwrap();
+            let of = |key: &str| fit.parameters.iter().find(|p| p.key == key).unwrap();
+            let program = of("program_us");
+            assert!(program.identified, "{page}: {fit:?}");
+            assert!((program.after / truth.program_us - 1.0).abs() < 0.02, "{page}: {fit:?}");
+            assert!((of("gc_knee").after - truth.gc_knee).abs() < 0.05, "{page}: {fit:?}");
+        }
+    }
+}
+
+/// Reads alone do not tell what writes cost.
+#[test]
+fn rows_without_writes_leave_the_highest_rate() {
+    let told = |writes: f64| {
+        let folder = tempfile::tempdir().unwrap();
+        let table = folder.path().join("t.csv");
+        std::fs::write(&table, format!("writes_per_s,read_mean_us\n{writes},64\n")).unwrap();
+        let fit = calibrate(&task("pm9a3", Measured::csv(&table).unwrap(), 0), watch()).unwrap();
+        let program = fit.parameters.iter().find(|p| p.key == "program_us").unwrap();
+        let (_, rate) = program.why.split_once("saturated; ").unwrap();
+        rate.split_once(' ').unwrap().0.parse::<f64>().unwrap()
+    };
+    let mixed = told(60_000.0);
+    for few in [told(0.0), told(1.0)] {
+        assert!((few / mixed - 1.0).abs() < 0.05, "{few} {mixed}");
+    }
+}
+
 #[test]
 fn rows_that_say_nothing_leave_the_device_as_it_is() {
     let mut measured = published("pm9a3-960gb");

@@ -5,6 +5,7 @@
 //! their queue depth allows: they are at the highest rate if a write takes several times as long as alone.
 
 use wafer_interface::TimingConfig;
+use wafer_record::Summary;
 
 use super::measured::{Pace, Row};
 
@@ -53,36 +54,80 @@ fn passage_us(timing: &TimingConfig, row: &Row) -> f64 {
         + timing.write_iops.map_or(0.0, |iops| 1e6 / iops)
 }
 
-/// Times of all dies together for a page of 4 KiB that a host writes, in seconds.
+/// What the media do for a byte that hosts write, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Amplification {
+    /// Programmed, without metadata: the WAF.
+    pub(crate) programmed: f64,
+    /// Pages that hosts write. One that they write in part is a whole one.
+    pub(crate) pages: f64,
+    /// Relocated.
+    pub(crate) relocated: f64,
+    /// Pages that are read because hosts write only a part of them.
+    pub(crate) in_part: f64,
+}
+
+impl Amplification {
+    /// Returns what a run had, on pages of `page` bytes.
+    pub(crate) fn of(run: &Summary, page: u64) -> Self {
+        let share = |bytes: u64| bytes as f64 / run.host_bytes.max(1) as f64;
+        let pages = |count: Option<u64>| share(count.unwrap_or(0) * page);
+        Amplification {
+            programmed: share(run.media_bytes),
+            pages: pages(run.host_pages),
+            relocated: pages(run.relocated_pages),
+            in_part: pages(run.rmw_pages),
+        }
+    }
+
+    /// Returns the means of several.
+    pub(crate) fn mean_of(all: impl Iterator<Item = Self> + Clone) -> Self {
+        let count = all.clone().count().max(1) as f64;
+        let mean = |of: fn(&Self) -> f64| all.clone().map(|one| of(&one)).sum::<f64>() / count;
+        Amplification {
+            programmed: mean(|one| one.programmed),
+            pages: mean(|one| one.pages),
+            relocated: mean(|one| one.relocated),
+            in_part: mean(|one| one.in_part),
+        }
+    }
+}
+
+/// Bytes of a write, by which rates count.
+const WRITE: f64 = 4096.0;
+
+/// Times of all dies together for 4 KiB that a host writes, in seconds. The pages of the device may be larger.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cost {
     /// Programs.
     pub(crate) program: f64,
-    /// Reads of relocated data, and erases.
+    /// Reads of relocated data and of pages written in part, and erases.
     pub(crate) rest: f64,
 }
 
 impl Cost {
-    /// Returns the cost at a WAF, without metadata, on pages of `page` bytes.
-    pub(crate) fn of(timing: &TimingConfig, waf: f64, page: u64) -> Self {
+    /// Returns the cost where hosts make the media do this, on pages of `page` bytes.
+    pub(crate) fn of(timing: &TimingConfig, work: Amplification, page: u64) -> Self {
         let reads = timing.read_us.as_slice();
         let read_us = reads.iter().sum::<f64>() / reads.len().max(1) as f64;
         let dies = f64::from(timing.dies) * 1e6;
-        let unit = (u64::from(timing.planes) * timing.plane_page.0 / page) as f64;
-        let media = waf + timing.metadata;
-        let erased = page as f64 / timing.block.0 as f64;
+        let media = work.programmed + work.pages * timing.metadata;
+        // Relocation reads all planes of a die at once.
+        let unit = (u64::from(timing.planes) * timing.plane_page.0) as f64;
+        let read = (work.relocated / unit + work.in_part / page as f64) * read_us;
+        let erased = media / timing.block.0 as f64 * timing.erase_us;
         Cost {
-            program: media * page as f64 / timing.program_rate(),
-            rest: ((waf - 1.0) * read_us / unit + media * erased * timing.erase_us) / dies,
+            program: WRITE * media / timing.program_rate(),
+            rest: WRITE * (read + erased) / dies,
         }
     }
 
-    /// Returns the most pages per second that hosts can write.
+    /// Returns the most writes of 4 KiB per second that hosts can have.
     pub(crate) fn highest(self) -> f64 {
         1.0 / (self.program + self.rest)
     }
 
-    /// Returns the factor of the time of a program at which hosts can write this many pages per second; none if reads
+    /// Returns the factor of the time of a program at which hosts can have this many writes per second; none if reads
     /// and erases alone take longer.
     pub(crate) fn factor(self, rate: f64) -> Option<f64> {
         let left = 1.0 / rate - self.rest;
@@ -139,6 +184,7 @@ mod tests {
         Row {
             name: String::new(),
             writes_per_s,
+            is_reached: true,
             jobs: String::new(),
             drive_bytes: None,
             before: RANDOM,

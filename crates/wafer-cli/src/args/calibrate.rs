@@ -19,8 +19,8 @@ read_p99_us, read_p999_us, read_p9999_us, read_p99999_us, and the same of write_
 missing, and fields empty. Measure as SSD-iq does (PVLDB 18(11), 2025): fill the drive in sequence,
 write three times its capacity at random, then for each rate let six threads write 4 KiB uniformly
 as Poisson processes, while a probe reads and writes, 5,000 times per second each at fixed intervals.
-The probe and each thread must have at most 64 commands in flight (iodepth=64): where the drive does not
-keep up, the rate that it reached is the number of writes in flight divided by their latency.
+The probe and each thread must have at most 64 commands in flight (iodepth=64): where a drive does not
+keep up, the rate that it reached follows from the number of writes in flight and their latency.
 writes_per_s counts the probe's writes too.";
 
 #[derive(Debug, Args)]
