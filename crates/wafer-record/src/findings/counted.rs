@@ -1,6 +1,8 @@
 //! Findings that follow from the counters of any record.
 
 use super::{AttributionRecord, Beside, Cause, HandleCost, HandleKey, Record, ratio};
+use serde_json::Value;
+
 use crate::Series;
 use crate::metrics::parts;
 
@@ -74,7 +76,7 @@ fn beside(record: &Record) -> Vec<Cause> {
     let page = record.provenance.geometry.as_ref().map_or(0, |g| g.page_bytes);
     let kinds = [
         (Beside::Parity, s.parity_pages),
-        (Beside::SlcCache, s.cache_pages),
+        (Beside::SlcCache, s.folded_pages()),
         (Beside::Maintenance, s.maintained_pages),
     ];
     let mut causes: Vec<Cause> = kinds
@@ -138,6 +140,7 @@ fn streams(record: &Record, attribution: Option<&AttributionRecord>, added: u64)
         jobs.filter(|job| writes(&job.handles)).map(|job| job.name.clone()).collect()
     };
     let (_, mut written) = super::costs(record, attribution);
+    let handles = sharing(record, attribution, &written);
     let shared = HandleKey::Gc.to_string();
     written.retain(|cost| cost.host_bytes > 0 && cost.handle != shared);
     written.sort_by(|a, b| b.moved_share.total_cmp(&a.moved_share));
@@ -177,10 +180,27 @@ fn streams(record: &Record, attribution: Option<&AttributionRecord>, added: u64)
     }
     let again = record.timeline.handles.get(&HandleKey::Gc).map_or(0, Series::moved);
     if ratio(again, added) > AGAIN {
-        let handles = record.timeline.handles.len() as u64 - 1;
         causes.push(Cause::RelocatedAgain { share: ratio(again, added), handles });
     }
     causes
+}
+
+/// Returns how many initially isolated handles have relocated data in the same reclaim units; 0 where that is not known.
+fn sharing(record: &Record, attribution: Option<&AttributionRecord>, costs: &[HandleCost]) -> u64 {
+    let groups = record.provenance.geometry.as_ref().map_or(1, |geometry| geometry.groups);
+    // Counters do not tell handles by group, and pages written in part add to the bytes of a handle, too.
+    let padded = attribution.is_none() && record.summary.rmw_pages.unwrap_or(0) > 0;
+    if groups > 1 || padded {
+        return 0;
+    }
+    let key = |key| record.provenance.config.as_ref()?.get(key);
+    let is_initial = |handle: &str| {
+        let own = key("handle_isolation").and_then(|all| all.get(handle));
+        own.or(key("isolation")).and_then(Value::as_str) != Some("persistently")
+    };
+    let shared = HandleKey::Gc.to_string();
+    let moved = costs.iter().filter(|cost| cost.handle != shared && cost.moved_share > 0.0);
+    moved.filter(|cost| is_initial(&cost.handle)).count() as u64
 }
 
 fn rising(record: &Record, whole: f64) -> Option<Cause> {

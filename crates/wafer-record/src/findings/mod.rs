@@ -14,7 +14,7 @@ pub use compared::comparison;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::metrics::Part;
+use crate::metrics::{Part, Written};
 use crate::text::ratio;
 use crate::{AttributionRecord, CollectedRecord, HandleKey, Record, Timeline};
 
@@ -109,7 +109,7 @@ pub enum Cause {
     RelocatedAgain {
         /// Share of all relocated bytes.
         share: f64,
-        /// Number of handles whose relocated data shares a reclaim unit.
+        /// Number of initially isolated handles whose relocated data shares reclaim units; 0 where that is not known.
         handles: u64,
     },
     /// What the adaptive policy follows at the end.
@@ -218,12 +218,18 @@ pub enum Cause {
         /// 99th percentile, microseconds.
         p99_us: f64,
     },
-    /// The share of the dies' time that garbage collection takes, in a run with a clock.
+    /// The share of the dies' time that the drive takes for itself, in a run with a clock.
     BusyDies {
         /// Share of the time in which a die works.
         busy: f64,
-        /// Share of the time in which it reads, programs or erases for garbage collection.
+        /// Share of the time in which it programs or erases for garbage collection, or reads, unless `reads` has that.
         gc: f64,
+        /// Share of the time in which it reads for the drive itself, if not for garbage collection alone.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        reads: f64,
+        /// What it reads for then.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        reads_for: Vec<Written>,
     },
     /// Two runs compared: the one with the lowest and the one with the highest WAF.
     Comparison {
@@ -270,6 +276,11 @@ pub struct Added {
     pub waf: f64,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref)] // serde's form
+fn is_zero(share: &f64) -> bool {
+    *share == 0.0
+}
+
 impl From<Cause> for Finding {
     fn from(cause: Cause) -> Self {
         let (title, text) = sentence::of(&cause);
@@ -296,7 +307,7 @@ impl Finding {
                 &record.timeline,
             ));
         }
-        causes.extend(record.time.iter().flat_map(timed::causes));
+        causes.extend(record.time.iter().flat_map(|time| timed::causes(time, &record.summary)));
         causes.into_iter().map(Finding::from).collect()
     }
 }

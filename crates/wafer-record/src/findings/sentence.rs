@@ -195,13 +195,32 @@ pub(super) fn of(cause: &Cause) -> (String, String) {
                 "One in a hundred was over {p99_us:.0} µs late. This machine added the delay; the latencies do not include it."
             ),
         ),
-        Cause::BusyDies { busy, gc } => (
-            format!("Dies are busy for {} of the time.", percent(*busy)),
-            format!("Garbage collection takes {} of it.", percent(gc / busy)),
-        ),
+        Cause::BusyDies { busy, gc, reads, reads_for } => {
+            (format!("Dies are busy for {} of the time.", percent(*busy)), own(*busy, *gc, *reads, reads_for))
+        }
         Cause::SameWaf { volume } => {
             (format!("The runs have the same WAF within 1 %{}.", reached(*volume)), String::new())
         }
+    }
+}
+
+/// Returns what dies do for the drive itself.
+fn own(busy: f64, gc: f64, reads: f64, reads_for: &[Written]) -> String {
+    let names: Vec<&str> = (reads_for.iter())
+        .map(|what| match what {
+            Written::Gc | Written::Maintenance | Written::Parity => "relocation",
+            Written::Map => "the map",
+            Written::SlcCache => "moving data out of the SLC cache",
+            Written::ReadModifyWrite => "read-modify-write",
+        })
+        .collect();
+    let (names, gc, share) = (names.join(" and "), percent(gc / busy), percent(reads / busy));
+    match (gc.as_str(), reads_for) {
+        (_, []) => format!("Garbage collection takes {gc} of it."),
+        ("0 %", _) => format!("Reads for {names} take {share} of it."),
+        _ => format!(
+            "Programs and erases of garbage collection take {gc} of it, reads for {names} {share}."
+        ),
     }
 }
 
@@ -261,6 +280,7 @@ fn waiting(part: &str) -> String {
         "pacing of gc" => "held back until garbage collection has caught up".to_owned(),
         "cells" => "reading the cells".to_owned(),
         "channel" => "on the channel".to_owned(),
+        "gc reads" => "behind reads of the drive itself".to_owned(),
         work => format!("behind {}", work.replace("gc", "GC")),
     }
 }

@@ -163,7 +163,10 @@ fn the_tail_of_a_run_with_a_clock_names_what_it_waits_for() {
         ..Requests::default()
     };
     let titles = |time: &TimeRecord| -> Vec<String> {
-        timed::causes(time).into_iter().map(|cause| Finding::from(cause).to_string()).collect()
+        timed::causes(time, &crate::Summary::default())
+            .into_iter()
+            .map(|cause| Finding::from(cause).to_string())
+            .collect()
     };
     let read = |requests| TimeRecord { read: Some(requests), ..TimeRecord::default() };
     let expected = "Read p99.9 is 900 µs, 15.0 times the median. Requests beyond it spend 71 % of their time behind \
@@ -374,4 +377,98 @@ fn a_handle_is_the_costliest_only_with_a_lead() {
     // What pages written in part add is not relocated.
     let added = found([1000, 2000], 1).unwrap();
     assert!(!added.contains("relocated") && added.starts_with("Handle 1 has"), "{added}");
+}
+
+/// What is still in the cache was programmed once.
+#[test]
+fn an_slc_cache_adds_what_left_it() {
+    // 4 MiB through a cache of 2 MiB and of 1 MiB, and pages of which hosts wrote half.
+    for (left, rmw_pages, waf, share, text) in [
+        (512, 0, 1.5, "33 %", "2.10 MB went through the SLC cache first."),
+        (768, 0, 1.75, "43 %", "3.15 MB went through the SLC cache first."),
+        (
+            512,
+            2048,
+            2.5,
+            "60 %",
+            "4.19 MB were added by read-modify-write, 2.10 MB went through the SLC cache first.",
+        ),
+    ] {
+        let cache_pages = 1024 + rmw_pages / 2;
+        let pages = wafer_interface::Counters {
+            cache_pages,
+            host_pages: left,
+            rmw_pages,
+            ..Default::default()
+        };
+        let found = of_counters(pages, &[0, 0, 0, (cache_pages + left) * 4096]).findings.unwrap();
+        let title = format!("WAF {waf:.3}: {share} of the media writes did not come from hosts.");
+        assert_eq!((found[0].title.as_str(), found[0].text.as_str()), (title.as_str(), text));
+        let cache = |f: &&Finding| f.title.starts_with("The SLC cache");
+        let title = format!("The SLC cache adds {:.3} to the WAF.", left as f64 / 1024.0);
+        assert_eq!(found.iter().find(cache).unwrap().title, title);
+    }
+}
+
+/// Only relocated data of initially isolated handles in one group is in the same reclaim units.
+#[test]
+fn relocated_data_shares_reclaim_units_only_where_it_can() {
+    const MIB: u64 = 1 << 20;
+    let handles = |config: serde_json::Value, groups: u16, moved: [u64; 2], rmw_pages: u64| {
+        let counters = wafer_interface::Counters { rmw_pages, ..Default::default() };
+        let mut record = of_counters(counters, &[MIB, 4 * MIB]);
+        record.provenance.config = Some(config);
+        record.provenance.geometry.as_mut().unwrap().groups = groups;
+        let keys = [HandleKey::Handle(0), HandleKey::Handle(1), HandleKey::Gc];
+        for (key, moved) in keys.into_iter().zip([moved[0], moved[1], MIB]) {
+            let series = Series { host_bytes: vec![MIB], media_bytes: vec![MIB + moved] };
+            record.timeline.handles.insert(key, series);
+        }
+        let again = Finding::all(&record).into_iter();
+        let mut again = again.filter(|f| matches!(f.cause, Cause::RelocatedAgain { .. }));
+        again.next().unwrap().text.contains("handles shares reclaim units")
+    };
+    let initially = || serde_json::json!({"isolation": "initially"});
+    assert!(handles(initially(), 1, [MIB, MIB], 0));
+    assert!(!handles(initially(), 1, [MIB, 0], 0), "one handle without relocated data");
+    assert!(!handles(initially(), 2, [MIB, MIB], 0), "groups of their own");
+    assert!(!handles(initially(), 1, [MIB, MIB], 9), "writes in part, perhaps");
+    let other =
+        serde_json::json!({"isolation": "initially", "handle_isolation": {"1": "persistently"}});
+    assert!(!handles(other, 1, [MIB, MIB], 0));
+    let other =
+        serde_json::json!({"isolation": "persistently", "handle_isolation": {"1": "initially"}});
+    assert!(!handles(other, 1, [MIB, MIB], 0));
+}
+
+/// The media time reads for garbage collection, for pages written in part, for the map and for folds alike.
+#[test]
+fn dies_are_busy_with_what_the_counters_show() {
+    let dies = [("host_program", 0.4), ("gc_read", 0.1), ("gc_program", 0.2), ("erase", 0.1)];
+    let dies = dies.into_iter().chain([("idle", 0.2)]);
+    let time = TimeRecord {
+        dies: dies.map(|(work, share)| (work.to_owned(), share)).collect(),
+        ..TimeRecord::default()
+    };
+    let said = |counters: wafer_interface::Counters| {
+        let found = timed::causes(&time, &crate::Summary::from(&counters));
+        found.into_iter().map(|cause| Finding::from(cause).text).collect::<Vec<_>>().join("")
+    };
+    let counters = wafer_interface::Counters::default;
+    let relocated = || wafer_interface::Counters { relocated_pages: 9, ..counters() };
+    assert_eq!(said(relocated()), "Garbage collection takes 50 % of it.");
+    assert_eq!(said(counters()), "");
+    let in_part = wafer_interface::Counters { rmw_pages: 9, ..counters() };
+    assert_eq!(said(in_part), "Reads for read-modify-write take 12 % of it.");
+    let map =
+        wafer_interface::Counters { map_reads: 9, cache_pages: 9, host_pages: 4, ..counters() };
+    let expected = "Reads for the map and moving data out of the SLC cache take 12 % of it.";
+    assert_eq!(said(map), expected);
+    let empty = wafer_interface::Counters { forced_gc: 3, ..counters() };
+    assert_eq!(said(empty), "Garbage collection takes 12 % of it.");
+    let both = wafer_interface::Counters { rmw_pages: 9, ..relocated() };
+    assert_eq!(
+        said(both),
+        "Programs and erases of garbage collection take 38 % of it, reads for relocation and read-modify-write 12 %."
+    );
 }

@@ -1,6 +1,8 @@
 //! Findings about the time of a run with a clock: what its slowest requests wait for, and what keeps the dies busy.
 
 use super::Cause;
+use crate::Summary;
+use crate::metrics::Written;
 use crate::time::{Direction, Requests, TimeRecord};
 
 /// Percentiles to speak of, each with the percentile where the requests beyond it end; the highest that has enough
@@ -10,17 +12,15 @@ const TAILS: [(f64, f64); 3] = [(99.9, 99.99), (99.0, 99.9), (90.0, 99.0)];
 const FEWEST: f64 = 50.0;
 /// A tail below this multiple of the median has no cause worth naming.
 const TAIL: f64 = 2.0;
-/// Garbage collection is mentioned from this share of the time of the dies.
+/// What the drive does for itself is mentioned from this share of the time of the dies.
 const BACKGROUND: f64 = 0.02;
 /// Late completions are mentioned from this share of the median latency.
 const LATE: f64 = 0.1;
-/// Work of the dies that hosts did not ask for.
-const GC: [&str; 3] = ["gc_program", "gc_read", "erase"];
 
-/// Returns the causes that the times show.
-pub(super) fn causes(time: &TimeRecord) -> Vec<Cause> {
+/// Returns the causes that the times of a run with these counters show.
+pub(super) fn causes(time: &TimeRecord, counters: &Summary) -> Vec<Cause> {
     let tails = time.each().filter_map(|(direction, all)| tail(direction, all));
-    tails.chain(background(time)).chain(late(time)).collect()
+    tails.chain(background(time, counters)).chain(late(time)).collect()
 }
 
 fn tail(direction: Direction, requests: &Requests) -> Option<Cause> {
@@ -51,9 +51,27 @@ fn late(time: &TimeRecord) -> Option<Cause> {
     (median_us >= LATE * least).then_some(Cause::Late { median_us, p99_us })
 }
 
-fn background(time: &TimeRecord) -> Option<Cause> {
-    let of = |works: &[&str]| works.iter().filter_map(|work| time.dies.get(*work)).sum::<f64>();
-    let share = of(&GC);
-    let busy = 1.0 - of(&["idle"]);
-    (share >= BACKGROUND).then_some(Cause::BusyDies { busy, gc: share })
+/// The media time all reads of the drive itself alike; its counters tell what they are for.
+fn background(time: &TimeRecord, s: &Summary) -> Option<Cause> {
+    let of = |work: &str| time.dies.get(work).copied().unwrap_or(0.0);
+    let some = |pages: Option<u64>| pages.unwrap_or(0) > 0;
+    let relocates = s.relocated_pages != Some(0);
+    let others = [
+        (Written::ReadModifyWrite, some(s.rmw_pages)),
+        (Written::Map, some(s.map_reads)),
+        (Written::SlcCache, some(s.folded_pages())),
+    ];
+    let mut reads_for: Vec<Written> =
+        others.into_iter().filter_map(|(what, reads)| reads.then_some(what)).collect();
+    let collects = relocates || some(s.forced_gc) || some(s.background_gc);
+    let (mut gc, mut reads) = (if collects { of("erase") } else { 0.0 }, of("gc_read"));
+    gc += if relocates { of("gc_program") } else { 0.0 };
+    if reads_for.is_empty() || reads == 0.0 {
+        gc += if relocates { std::mem::take(&mut reads) } else { 0.0 };
+        (reads, reads_for) = (0.0, Vec::new());
+    } else if relocates {
+        reads_for.insert(0, Written::Gc);
+    }
+    let busy = 1.0 - of("idle");
+    (gc + reads >= BACKGROUND).then_some(Cause::BusyDies { busy, gc, reads, reads_for })
 }

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Record;
+use crate::{Record, Summary};
 use wafer_interface::FirmwareConfig;
 
 /// A part of what the media wrote and hosts did not.
@@ -35,12 +35,19 @@ pub enum Written {
     ReadModifyWrite,
 }
 
+impl Summary {
+    /// Returns the pages that left the SLC cache, if there is one. Only these were programmed twice.
+    pub(crate) fn folded_pages(&self) -> Option<u64> {
+        self.cache_pages.and(self.host_pages)
+    }
+}
+
 impl Record {
     /// Returns the bytes that the media wrote beyond those of hosts, which may cost less where a cache unites them.
     pub fn added_bytes(&self) -> u64 {
         let s = &self.summary;
         let page = self.provenance.geometry.as_ref().map_or(0, |g| g.page_bytes);
-        let pages = [s.relocated_pages, s.parity_pages, s.cache_pages, s.map_pages];
+        let pages = [s.relocated_pages, s.parity_pages, s.folded_pages(), s.map_pages];
         let other = pages.into_iter().flatten().sum::<u64>().saturating_mul(page);
         s.media_bytes.saturating_sub(s.host_bytes).max(other.min(s.media_bytes))
     }
@@ -61,13 +68,15 @@ pub(crate) fn parts(record: &Record) -> Vec<Part> {
     let s = &record.summary;
     let page = record.provenance.geometry.as_ref().map_or(0, |g| g.page_bytes);
     let maintained = s.maintained_pages.unwrap_or(0);
-    let in_part = (s.rmw_pages.unwrap_or(0) > 0).then_some(s.host_pages).flatten();
+    // A cache programs whole pages first.
+    let whole = s.cache_pages.or(s.host_pages);
+    let in_part = whole.filter(|_| s.rmw_pages.unwrap_or(0) > 0);
     let pages = [
         (Written::Gc, s.relocated_pages.map(|pages| pages.saturating_sub(maintained))),
         (Written::Maintenance, s.maintained_pages),
         (Written::Map, s.map_pages),
         (Written::Parity, s.parity_pages),
-        (Written::SlcCache, s.cache_pages),
+        (Written::SlcCache, s.folded_pages()),
     ];
     let mut parts: Vec<Part> = (pages.into_iter())
         .map(|(what, pages)| Part { what, bytes: pages.unwrap_or(0) * page })
