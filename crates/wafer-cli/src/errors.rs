@@ -6,6 +6,18 @@ use wafer_config::{ConfigError, Overridden, Place};
 use wafer_lab::LabError;
 use wafer_record::RecordError;
 
+/// Stopped by the user, where nothing is written before the end.
+#[derive(Debug)]
+pub(crate) struct Interrupted;
+
+impl std::fmt::Display for Interrupted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("interrupted")
+    }
+}
+
+impl Error for Interrupted {}
+
 /// Returns an error and its causes as one line.
 pub(crate) fn line(error: &anyhow::Error) -> String {
     wafer_config::line(error.as_ref(), describe)
@@ -20,6 +32,9 @@ pub(crate) fn lab(error: &LabError) -> String {
 pub(crate) fn exit_code(error: &anyhow::Error) -> u8 {
     if let Some(RecordError::Input { .. }) = error.downcast_ref::<RecordError>() {
         return 2;
+    }
+    if error.is::<Interrupted>() {
+        return 130;
     }
     match error.downcast_ref::<LabError>() {
         Some(LabError::Cancelled) => 130,

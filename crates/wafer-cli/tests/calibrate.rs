@@ -2,7 +2,8 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 fn wafer(folder: &Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_wafer")).args(arguments).current_dir(folder).output().unwrap()
@@ -55,4 +56,28 @@ fn a_data_sheet_becomes_a_fitted_drive_that_runs() {
     let run = json(&wafer(folder, &run.split_whitespace().collect::<Vec<_>>()));
     let mean = run["time"]["write"]["mean_us"].as_f64().unwrap();
     assert!(mean > 19.0, "{mean}");
+}
+
+/// Nothing is written before the end, and nothing else is said.
+#[test]
+fn an_interrupted_fit_writes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let rows: String = (1..=50).map(|i| format!("{},90\n", 1000 * i)).collect();
+    fs::write(folder.join("rows.csv"), format!("writes_per_s,read_mean_us\n{rows}")).unwrap();
+    // What runs in the background of a shell ignores SIGINT, and so would this.
+    let child = Command::new("env")
+        .args(["--default-signal=INT", env!("CARGO_BIN_EXE_wafer"), "-q", "calibrate"])
+        .args(["--device", "pm9a3", "--timing", "rows.csv", "-o", "out.toml"])
+        .current_dir(folder)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_secs(2));
+    let arguments = ["-INT".to_owned(), child.id().to_string()];
+    assert!(Command::new("kill").args(arguments).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((text.as_str(), output.status.code()), ("error: interrupted\n", Some(130)));
+    assert!(!folder.join("out.toml").exists());
 }

@@ -204,26 +204,18 @@ pub(super) fn of(sheet: &Datasheet) -> Result<Profile, LabError> {
 
     let transfer = PAGE / channel_rate as f64 * 1e6 + PAGE / sheet.seq_read.0 as f64 * 1e6;
     let parts = read_us + transfer + 1e6 / sheet.rand_read;
-    if let Some(us) = sheet.read_latency.filter(|us| *us < parts) {
+    let (latency, basis, why, of) = match sheet.read_latency {
+        Some(us) => (us, Inferred, "less read_us, transfer and controller", "are given"),
+        None => (READ_LATENCY_US, Assumed, "58 to 89 on four drives", "are usual"),
+    };
+    let why = if latency < parts {
         notices.push(format!(
-            "read latency: {us} µs are given; a single read takes at least {parts:.1} µs"
+            "read latency: {latency} µs {of}; a single read takes at least {parts:.1} µs"
         ));
-    }
-    let (latency, basis, why) = match sheet.read_latency {
-        Some(us) if us < parts => (
-            us,
-            Inferred,
-            format!("{us} µs for a single read, which takes at least {parts:.1} here"),
-        ),
-        Some(us) => (
-            us,
-            Inferred,
-            format!("{us} µs for a single read, less read_us, transfer and controller"),
-        ),
-        None => {
-            let why = format!("{READ_LATENCY_US} µs for a single read; 58 to 89 on four drives");
-            (READ_LATENCY_US, Assumed, why)
-        }
+        format!("{latency} µs for a single read, which takes at least {parts:.1} here")
+    } else {
+        let mark = if basis == Assumed { ";" } else { "," };
+        format!("{latency} µs for a single read{mark} {why}")
     };
     let overhead = round((latency - parts).max(0.0), 100.0);
     line("timing.read_overhead_us", number(overhead), basis, why);

@@ -170,6 +170,14 @@ fn figures_that_the_device_does_not_reach_are_noted() {
         instant.starts_with("read latency: 1 µs are given; a single read takes at least"),
         "{instant}"
     );
+    // Nothing is given, and the link and the controller alone take longer than reads usually do.
+    let slow = Datasheet { seq_read: Bytes(500_000_000), rand_read: 50_000.0, ..usual() };
+    let slow = Datasheet { seq_write: Bytes(450_000_000), rand_write: 30_000.0, ..slow };
+    let profile = slow.profile().unwrap();
+    let notice = "read latency: 65 µs are usual; a single read takes at least 73.6 µs";
+    assert!(profile.notices.iter().any(|n| n == notice), "{:?}", profile.notices);
+    let line = "# assumed: 65 µs for a single read, which takes at least 73.6 here";
+    assert!(profile.toml().contains(line), "{}", profile.toml());
     let huge = Datasheet { seq_read: Bytes(90_000_000_000), ..usual() };
     assert!(notices(huge).contains("sequential rates: channels"));
 }

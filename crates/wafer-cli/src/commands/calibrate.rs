@@ -9,6 +9,7 @@ use wafer_record::{Outputs, write_text};
 
 use crate::args::CalibrateArgs;
 use crate::cancel::{CANCEL, cancel_on_ctrl_c};
+use crate::errors::Interrupted;
 use crate::progress::Steps;
 use wafer_output::Table;
 
@@ -39,7 +40,10 @@ pub(crate) fn run(args: &CalibrateArgs, quiet: bool) -> anyhow::Result<()> {
     let progress = |done: usize, all: usize| bar.update(done as u64, all as u64);
     let result = calibrate(&task, Watch { cancel: &CANCEL, progress: &progress });
     bar.finish();
-    let fit = result?;
+    let fit = result.map_err(|error| match error {
+        LabError::Cancelled => Interrupted.into(),
+        error => anyhow::Error::from(error),
+    })?;
     output::notices(quiet, &fit.notices);
     if to_stdout {
         return output::text(&fit.toml);
