@@ -292,7 +292,7 @@ describe("a drive that hosts use", () => {
     assert.equal(await page.locator("#now-state").innerText(), "serving");
     assert.match(await page.locator("h1").innerText(), /^nqn\./);
     assert.match(await page.locator("#now-units").innerText(), /^92, 4, 0$/);
-    assert.match(await page.locator("#findings").innerText(), /Nothing was written yet/);
+    assert.match(await page.locator("#findings").innerText(), /Hosts have written nothing/);
     // No host has enabled events: a count of 0 would be no count.
     assert.match(await page.locator("#events").innerText(), /None is enabled[^]*media reallocated\s+–/);
     assert.equal(await page.locator(".events").count(), 0);

@@ -92,10 +92,19 @@ impl Observer for Watch {
 /// The device of a run.
 pub(crate) type Drive = Device<Watch>;
 
-/// Returns the device of a run as it is now, and the results of its clock so far. Walks the reclaim units.
-pub(crate) fn snapshot(device: &mut Drive, stage: Stage, time: Option<TimeRecord>) -> Snapshot {
+/// Returns the device of a run as it is now, and with a clock the model time, in seconds, and the results so far. Walks the
+/// reclaim units.
+pub(crate) fn snapshot(
+    device: &mut Drive,
+    stage: Stage,
+    clock: Option<(f64, TimeRecord)>,
+) -> Snapshot {
     let units = ReclaimUnits::of(device);
-    let seconds = device.observer().started.elapsed().as_secs_f64();
+    // Rates of a run with a clock are those of the drive, not those of the simulation.
+    let (seconds, time) = match clock {
+        Some((seconds, time)) => (seconds, Some(time)),
+        None => (device.observer().started.elapsed().as_secs_f64(), None),
+    };
     Snapshot {
         seconds,
         counters: device.counters(),

@@ -93,15 +93,16 @@ fn run_timed(run: &mut Underway, control: Control<'_>) -> Result<(), LabError> {
         }
         if reported.elapsed() >= PROGRESS_EVERY {
             reported = Instant::now();
-            let time = control.watch.map(|_| timed.record(timing, pe_cycles));
+            let clock = control.watch.map(|_| (timed.seconds(), timed.record(timing, pe_cycles)));
             let device = timed.device();
-            pump.report(device, device.counters().host_bytes, time, control);
+            pump.report(device, device.counters().host_bytes, clock, control);
         }
         Ok(())
     })?;
-    run.time = Some(timed.record(timing, pe_cycles));
+    let (seconds, time) = (timed.seconds(), timed.record(timing, pe_cycles));
     let host = run.device.counters().host_bytes;
-    pump.report(&mut run.device, host, run.time.clone(), control);
+    pump.report(&mut run.device, host, Some((seconds, time.clone())), control);
+    run.time = Some(time);
     run.wall += clock.elapsed();
     Ok(())
 }

@@ -13,7 +13,7 @@ const LAST: [&str; 2] = ["workload.volume", "seed"];
 /// Settings that follow from others.
 const DERIVED: [&str; 2] = ["reclaim_unit.count", "overprovisioning"];
 
-/// Returns a label for each record, all different: the name where names differ, otherwise the settings that distinguish
+/// Returns a label for each record, all different: the name where no other has it, otherwise the settings that distinguish
 /// the runs (`gc.policy = fifo`), otherwise numbers.
 pub fn labels(records: &[Record]) -> Vec<String> {
     let names: Vec<String> = records.iter().map(|record| record.name.clone()).collect();
@@ -23,8 +23,10 @@ pub fn labels(records: &[Record]) -> Vec<String> {
         return labels;
     }
     let settings: Vec<BTreeMap<String, String>> = records.iter().map(with_seed).collect();
+    let count = |name: &String| names.iter().filter(|other| *other == name).count();
     for key in telling(&labels, &settings) {
-        for (label, settings) in labels.iter_mut().zip(&settings) {
+        let several = labels.iter_mut().zip(&settings).zip(&names);
+        for ((label, settings), _) in several.filter(|(_, name)| count(name) > 1) {
             let value = settings.get(&key).map_or("none", String::as_str);
             let comma = if label.is_empty() { "" } else { ", " };
             *label = format!("{label}{comma}{key} = {value}");
@@ -139,7 +141,7 @@ mod tests {
             record("a", "greedy", 0, 0.1),
             record("b", "greedy", 0, 0.1),
         ];
-        assert_eq!(of(&names)[1], "a, gc.policy = greedy");
+        assert_eq!(of(&names)[1..], ["a, gc.policy = greedy", "b"]);
         // A sweep over four settings: a number would say nothing of the fourth.
         let sweep: Vec<Record> = (0..16)
             .map(|i: u32| {

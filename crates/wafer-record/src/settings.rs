@@ -23,7 +23,9 @@ pub(crate) fn keys(record: &Record) -> BTreeMap<String, String> {
         leaves(&value, "workload", &mut found);
         for job in &workload.jobs {
             let handles: Vec<String> = job.handles.iter().map(u16::to_string).collect();
-            found.insert(format!("handles of job {}", job.name), handles.join(" "));
+            let handles =
+                if handles.is_empty() { "no handle".to_owned() } else { handles.join(" ") };
+            found.insert(format!("handles of job {}", job.name), handles);
         }
     }
     found

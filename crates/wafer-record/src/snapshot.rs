@@ -11,7 +11,7 @@ use crate::{HandleKey, ReclaimUnits, Summary, TimeRecord, Wear};
 /// A device at one moment.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Snapshot {
-    /// Time since the run or the drive began, seconds.
+    /// Time since the run or the drive began, seconds: model time of a run with a clock.
     pub seconds: f64,
     /// Counters of the device.
     pub counters: Counters,

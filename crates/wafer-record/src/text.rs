@@ -93,10 +93,12 @@ pub(crate) fn power(size: Bytes) -> String {
     format!("{} {}", &text[..unit], &text[unit..])
 }
 
-/// Formats a share as percent, with a decimal below 10 %.
+/// Formats a share as percent, with a decimal below 10 %. Only a whole is 100 %.
 pub fn percent(share: f64) -> String {
     if share > 0.0 && share < 0.0995 {
         format!("{:.1} %", 100.0 * share)
+    } else if (0.995..1.0).contains(&share) {
+        "over 99 %".to_owned()
     } else {
         format!("{:.0} %", 100.0 * share)
     }
@@ -124,6 +126,12 @@ mod tests {
             assert!(text.contains("\\u009b2J\\u202eb"), "{text}");
             assert_eq!(serde_json::from_str::<Vec<String>>(&text).unwrap(), [hostile]);
         }
+    }
+
+    #[test]
+    fn only_a_whole_is_a_hundred_percent() {
+        let shown = [0.0, 0.004, 0.5, 0.9949, 0.996, 1.0].map(percent);
+        assert_eq!(shown, ["0 %", "0.4 %", "50 %", "99 %", "over 99 %", "100 %"]);
     }
 
     #[test]

@@ -171,17 +171,17 @@ impl Pump {
         needed.clamp(1, most as u64) as usize
     }
 
-    /// Reports progress: `done` host bytes are written. With a clock, `time` returns its results so far.
+    /// Reports progress: `done` host bytes are written. `clock` has the model time and the results of a run with a clock.
     pub(super) fn report(
         &self,
         device: &mut Drive,
         done: u64,
-        time: Option<TimeRecord>,
+        clock: Option<(f64, TimeRecord)>,
         control: Control<'_>,
     ) {
         (control.progress)(Progress { stage: self.stage, done, total: self.total });
         if let Some(watch) = control.watch {
-            watch(snapshot(device, self.stage, time));
+            watch(snapshot(device, self.stage, clock));
         }
     }
 }

@@ -207,3 +207,18 @@ fn a_stream_makes_hardly_more_commands_than_the_volume_takes() {
         assert!(made.load(Ordering::Relaxed) < commands + 16, "{commands}: {made:?}");
     }
 }
+
+/// What a watcher of a run with a clock sees happens at model time, however fast the simulation is.
+#[test]
+fn snapshots_of_a_run_with_a_clock_have_model_time() {
+    let text = "time = true\nvolume = \"1x\"\n[device]\nprofile = \"pm9a3\"\ncapacity = \"1GiB\"\n\
+                reclaim_unit.size = \"4MiB\"\n[workload]\nmodel = \"zones\"\nzone = \"16MiB\"\n";
+    let experiment = Experiment::from_text(Path::new("t.toml"), text, &Options::default()).unwrap();
+    let seen = std::sync::Mutex::new(0.0);
+    let watch = |snapshot: wafer_record::Snapshot| *seen.lock().unwrap() = snapshot.seconds;
+    let control = Control { watch: Some(&watch), ..Control::unattended() };
+    let record = run(&experiment, control).unwrap();
+    let seconds = record.time.unwrap().seconds;
+    assert!(seconds > 0.5, "1 GiB at 1.5 GB/s: {seconds}");
+    assert_eq!(*seen.lock().unwrap(), seconds);
+}

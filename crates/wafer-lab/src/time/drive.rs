@@ -210,6 +210,11 @@ impl<'a> TimedRun<'a> {
         self.device
     }
 
+    /// Returns the model time, seconds.
+    pub(crate) fn seconds(&self) -> f64 {
+        self.now as f64 / 1e9
+    }
+
     /// Returns the results so far.
     pub(crate) fn record(&self, timing: &TimingConfig, pe_cycles: Option<u32>) -> TimeRecord {
         let handle_of = |namespace, placement| self.device.handle(namespace, placement);

@@ -9,18 +9,26 @@ use crate::settings::keys;
 
 /// Runs whose WAF differ by less than this factor have the same.
 const SAME: f64 = 1.01;
+/// Runs are not compared below this volume, capacities: one of them has hardly begun.
+const LEAST: f64 = 0.01;
 /// Differences named in a sentence.
 const NAMED: usize = 4;
 
 /// Compares the records with the lowest and the highest WAF at the volume that all reach; `labels` name them. Nothing
-/// for fewer than two records with host writes.
+/// for fewer than two records with host writes, or if one has hardly begun.
 pub fn comparison(records: &[Record], labels: &[String]) -> Vec<Finding> {
     let written: Vec<(&Record, &String)> =
         records.iter().zip(labels).filter(|(r, _)| r.summary.host_bytes > 0).collect();
     if written.len() < 2 {
         return Vec::new();
     }
-    let (volume, wafs) = at_common_volume(&written);
+    let volumes = || written.iter().map(|(record, _)| record.volume());
+    let least = volumes().fold(f64::INFINITY, f64::min);
+    let differ = volumes().any(|volume| volume > SAME * least);
+    if differ && least < LEAST {
+        return Vec::new();
+    }
+    let (volume, wafs) = if differ { at_volume(&written, least) } else { at_end(&written) };
     let ranked = || written.iter().zip(wafs.iter().copied());
     let by_waf =
         |a: &(&(&Record, &String), f64), b: &(&(&Record, &String), f64)| a.1.total_cmp(&b.1);
@@ -44,18 +52,17 @@ pub fn comparison(records: &[Record], labels: &[String]) -> Vec<Finding> {
     vec![cause.into()]
 }
 
-/// Returns the WAF of each record at the host writes that all reach, in capacities; without a volume those at the end,
-/// where all have the same length or no capacity or history is known.
-fn at_common_volume(written: &[(&Record, &String)]) -> (Option<f64>, Vec<f64>) {
-    let volumes = || written.iter().map(|(record, _)| record.volume());
-    let least = volumes().fold(f64::INFINITY, f64::min);
-    let differ = volumes().any(|volume| volume > SAME * least);
-    let at = |(record, _): &(&Record, &String)| Some(AtVolume::of(record, least)?.waf);
+/// Returns the WAF of each record at a volume that all reach, capacities; those at the end where no capacity or history is
+/// known.
+fn at_volume(written: &[(&Record, &String)], volume: f64) -> (Option<f64>, Vec<f64>) {
+    let at = |(record, _): &(&Record, &String)| Some(AtVolume::of(record, volume)?.waf);
     let wafs: Option<Vec<f64>> = written.iter().map(at).collect();
-    match wafs.filter(|_| differ) {
-        Some(wafs) => (Some(least), wafs),
-        None => (None, written.iter().map(|(record, _)| record.summary.waf).collect()),
-    }
+    wafs.map_or_else(|| at_end(written), |wafs| (Some(volume), wafs))
+}
+
+/// Returns the WAF of each record at its end.
+fn at_end(written: &[(&Record, &String)]) -> (Option<f64>, Vec<f64>) {
+    (None, written.iter().map(|(record, _)| record.summary.waf).collect())
 }
 
 /// Returns the keys of the provenance in which two records differ, with both values.

@@ -8,7 +8,7 @@ use wafer_interface::Bytes;
 /// Returns the title of a finding and the text that follows it.
 pub(super) fn of(cause: &Cause) -> (String, String) {
     match cause {
-        Cause::NothingWritten => ("Nothing was written yet.".to_owned(), String::new()),
+        Cause::NothingWritten => ("Hosts have written nothing.".to_owned(), String::new()),
         Cause::MostlyRejected { rejected, commands } => (
             format!("The device rejected {rejected} of {commands} commands."),
             "They address blocks outside their namespace, or a nonexistent namespace. The workload was \
@@ -17,7 +17,7 @@ pub(super) fn of(cause: &Cause) -> (String, String) {
         ),
         Cause::Clean { waf } => (
             format!("WAF {waf:.3}: little is relocated."),
-            "Reclaim units that were collected, if any, were empty or nearly so.".to_owned(),
+            "The drive added less than a tenth to what hosts wrote.".to_owned(),
         ),
         Cause::AddedWrites { waf, share, bytes: added, parts } => (
             format!("WAF {waf:.3}: {} of the media writes did not come from hosts.", percent(*share)),
@@ -281,6 +281,8 @@ fn waiting(part: &str) -> String {
         "cells" => "reading the cells".to_owned(),
         "channel" => "on the channel".to_owned(),
         "gc reads" => "behind reads of the drive itself".to_owned(),
+        "map" => "reading the map from flash".to_owned(),
+        "folds" => "behind data that leaves the SLC cache".to_owned(),
         work => format!("behind {}", work.replace("gc", "GC")),
     }
 }
