@@ -26,6 +26,8 @@ export class Chart {
     this.series = [];
     this.xLabel = "";
     this.range = null;
+    this.at = null;
+    this.place = 0;
     this.drawn = [];
     this.plot = null;
     this.canvas = el("div", { class: "plot" });
@@ -207,41 +209,65 @@ export class Chart {
       const columns = this.drawn.map((d) => (d.x.length ? joined[column++] : joined[0].map(() => undefined)));
       this.plot.setData([joined[0], ...columns]);
     }
-    if (this.at === undefined || this.at === null) this.read(null);
-    else this.read(this.at);
+    this.read(this.at);
   }
 
-  /** Values at an x in the readout; null shows the last ones. */
+  /** The x of the visible sample nearest to a place; of any sample where none is visible. */
+  sampleAt(place) {
+    const [from, to] = this.visible();
+    let best = null;
+    const seen = (x) => x >= from && x <= to;
+    for (const { x } of this.series) {
+      if (!x.length) continue;
+      const n = nearest(x, place);
+      for (const at of [x[n - 1], x[n], x[n + 1]]) {
+        if (at === undefined || (best !== null && seen(best) && !seen(at))) continue;
+        if (best === null || (seen(at) && !seen(best)) || Math.abs(at - place) < Math.abs(best - place)) best = at;
+      }
+    }
+    return best ?? place;
+  }
+
+  /** Values of the samples nearest to an x in the readout, with the x of the sample; null shows the last ones. */
   read(at) {
     this.at = at;
     const [from, to] = this.visible();
-    const place = at === null ? to : Math.min(to, Math.max(from, at));
+    const place = this.sampleAt(at === null ? to : Math.min(to, Math.max(from, at)));
+    this.place = place;
     const entries = this.series.map((s, i) => {
       let n = s.x.length ? nearest(s.x, place) : -1;
-      const near = n;
       // Where nobody points, a series that ends with a gap shows its last value.
       if (at === null) while (n > 0 && s.y[n] !== s.y[n]) n -= 1;
       const value = n < 0 ? NaN : s.y[n];
-      // Beyond the end of a series the value is its last one, and says where that was.
-      const ended = n >= 0 && (this.endsEarly(s) || n < near) && place > s.x[n];
+      // A series without a sample here shows its nearest one, and says where that is.
+      const apart = n >= 0 && Math.abs(s.x[n] - place) > 0.005 * (to - from);
       return el("span", { class: "entry" }, swatch(s), ` ${s.label} `, el("b", { "data-series": i }, this.format(value)),
-        ended && this.formatX(s.x[n]) !== this.formatX(place) ? ` at ${this.formatX(s.x[n])}` : null);
+        apart && this.formatX(s.x[n]) !== this.formatX(place) ? ` at ${this.formatX(s.x[n])}` : null);
     });
     show(this.readout, el("span", { class: "at" }, this.formatX(place)), el("span", { class: "entries" }, entries));
+    this.cross();
+  }
+
+  /** Puts the vertical line of the cursor on the sample that is read. */
+  cross() {
+    if (this.at === null || !this.plot) return;
+    const left = Math.round(this.plot.valToPos(this.place, "x"));
+    const line = this.plot.over.querySelector(".u-cursor-x");
+    if (line && Number.isFinite(left)) line.style.transform = `translate(${left}px, 0px)`;
   }
 
   key(event) {
     if (event.target !== this.element || event.ctrlKey || event.metaKey || event.altKey) return;
     const [from, to] = this.visible();
     const span = to - from;
-    const at = this.at ?? to;
+    const at = this.at === null ? to : this.place;
     const actions = {
       "+": () => this.zoom([at - span / 4, at + span / 4]),
       "=": () => this.zoom([at - span / 4, at + span / 4]),
       "-": () => this.zoom([from - span / 2, to + span / 2]),
       0: () => this.zoom(null),
-      ArrowLeft: () => (event.shiftKey ? this.move(-span / 5) : this.step(at - span / 50)),
-      ArrowRight: () => (event.shiftKey ? this.move(span / 5) : this.step(at + span / 50)),
+      ArrowLeft: () => (event.shiftKey ? this.move(-span / 5) : this.step(this.sampleBeside(at, -span / 50))),
+      ArrowRight: () => (event.shiftKey ? this.move(span / 5) : this.step(this.sampleBeside(at, span / 50))),
       Home: () => this.step(from),
       End: () => this.step(to),
     };
@@ -251,12 +277,21 @@ export class Chart {
     action();
   }
 
+  /** The sample about `by` from a sample, at least the next one. */
+  sampleBeside(at, by) {
+    const found = this.sampleAt(at + by);
+    if ((found - at) * by > 0) return found;
+    const beyond = this.series.flatMap(({ x }) => (by > 0 ? x.find((v) => v > at) : x.findLast((v) => v < at)) ?? []);
+    return beyond.length ? (by > 0 ? Math.min(...beyond) : Math.max(...beyond)) : at;
+  }
+
   step(at) {
     const [from, to] = this.visible();
     this.readout.setAttribute("aria-live", "polite");
     this.read(Math.min(to, Math.max(from, at)));
-    const left = this.plot.valToPos(this.at, "x");
+    const left = this.plot.valToPos(this.place, "x");
     this.plot.setCursor({ left, top: 10 }, false);
+    this.cross();
   }
 
   move(by) {
@@ -271,7 +306,7 @@ export class Chart {
     if (!event.ctrlKey) return;
     event.preventDefault();
     const [from, to] = this.visible();
-    const at = this.at ?? (from + to) / 2;
+    const at = this.at === null ? (from + to) / 2 : this.place;
     const factor = event.deltaY > 0 ? 1.25 : 0.8;
     this.zoom([at - (at - from) * factor, at + (to - at) * factor]);
   }

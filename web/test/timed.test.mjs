@@ -31,6 +31,26 @@ describe("a report of runs with a clock", () => {
     await done();
   });
 
+  test("the readout names the sample that it shows, and the crosshair stands on it", async () => {
+    const { page, done } = await open(url);
+    await page.locator("#latency-chart").scrollIntoViewIfNeeded();
+    const box = await page.locator("#latency-chart .u-over").boundingBox();
+    const right = await page.evaluate(() => globalThis.wafer.charts.get("latency-chart").visible()[1]);
+    // p93.7 lies between p90 and p99.
+    await page.mouse.move(box.x + box.width * (1.2 / right), box.y + 60);
+    assert.equal(await page.locator("#latency-chart .at").innerText(), "p90");
+    assert.doesNotMatch(await page.locator("#latency-chart .entries").innerText(), / at /);
+    const line = await page.locator("#latency-chart .u-cursor-x").boundingBox();
+    assert.ok(Math.abs(line.x - box.x - box.width / right) < 2, `${line.x} for ${box.x + box.width / right}`);
+    // A key goes to the next sample, however far.
+    await page.locator("#latency-chart").focus();
+    await page.keyboard.press("ArrowRight");
+    const next = await page.evaluate(() => 100 * (1 - 10 ** -globalThis.wafer.charts.get("latency-chart").place));
+    assert.ok(records[0].time.read.percentiles_us[String(Number(next.toFixed(4)))] > 0, `${next}`);
+    assert.ok(next > 90.001);
+    await done();
+  });
+
   test("a percentile that no request lies beyond is none, in tables as in the chart", async () => {
     const record = structuredClone(records[0]);
     record.time.read.count = 4000;
