@@ -16,8 +16,8 @@ export const charts = new Map();
 export class Chart {
   /**
    * `id` names it, `title` is read aloud and stands in exports. `format(y)` shows values, `formatX(x)` the
-   * place under the pointer. `zoomed(range)` hears of zooming, null for everything. `ticksX(low, high)` and
-   * `ticksY(low, high)` give the places of ticks that are not round numbers. `least` is always on the axis of y, which
+   * place under the pointer. `zoomed(range)` hears of zooming, null for everything. `ticksX(low, high, pixels)` and
+   * `ticksY(low, high, pixels)` give the places of ticks that are not round numbers. `least` is always on the axis of y, which
    * spans at least `span`.
    */
   constructor({ id, title, yLabel, format, formatX, zoomed, least, span, height, ticksX, ticksY }) {
@@ -112,8 +112,8 @@ export class Chart {
       },
       scales: { x: { time: false, range: () => this.visible() }, y: { range: (_, low, high) => this.rangeOfY(low, high) } },
       axes: [
-        { ...axis, label: this.xLabel, size: 34, labelSize: 20, ...splits(this.ticksX), values: (_, places) => places.map(this.formatX.axis ?? plain) },
-        { ...axis, label: this.yLabel, size: (u, values) => this.sizeOfY(u, values), ...splits(this.ticksY), values: (_, splits) => splits.map((v) => this.tick(v)) },
+        { ...axis, label: this.xLabel, size: 34, labelSize: 20, ...splits(this.ticksX, () => this.width() - 90), values: (_, places) => places.map(this.formatX.axis ?? plain) },
+        { ...axis, label: this.yLabel, size: (u, values) => this.sizeOfY(u, values), ...splits(this.ticksY, () => this.height - 72), values: (_, splits) => splits.map((v) => this.tick(v)) },
       ],
       series: [{}, ...this.series.map(line)],
       hooks: {
@@ -154,7 +154,7 @@ export class Chart {
     ctx.textBaseline = "middle";
     ctx.textAlign = "left";
     const area = { left: bbox.left, right: bbox.left + bbox.width, top: bbox.top, bottom: bbox.top + bbox.height, line: 15 * scale };
-    const marks = endings(this).map((end) => ({ ...end, px: u.valToPos(end.x, "x", true), py: u.valToPos(end.y, "y", true), width: ctx.measureText(end.text).width }));
+    const marks = endings(this, this.width()).map((end) => ({ ...end, px: u.valToPos(end.x, "x", true), py: u.valToPos(end.y, "y", true), width: ctx.measureText(end.text).width }));
     const { back, text: ink } = page();
     for (const { px, py, text, left, top } of placeLabels(marks, area)) {
       // In the colour of text: in that of the line it would look like a jump of it.
@@ -334,8 +334,8 @@ export function plain(value) {
 }
 
 /** The option of an axis whose ticks stand at places of their own. */
-function splits(ticks) {
-  return ticks && { splits: (_, __, low, high) => ticks(low, high) };
+function splits(ticks, pixels) {
+  return ticks && { splits: (_, __, low, high) => ticks(low, high, pixels()) };
 }
 
 /** A short piece of a series' line. */

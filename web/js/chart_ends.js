@@ -6,22 +6,38 @@ const MOST = 28;
 /** The first characters of a text that is longer. */
 export const cut = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 
-/** The visible ends of series that end early: [{ x, y, text, series }]. */
-export function endings(chart) {
+/** A narrower chart, or one with more series, has no room for labels: the legend names its lines. */
+const NARROW = 500;
+const MOST_LABELLED = 6;
+
+/** Labels for a chart: of those that are too long, what all of them begin with gives way to an ellipsis. */
+export function shortened(labels) {
+  const long = labels.filter((label) => label.length > MOST);
+  let same = long.length > 1 ? long[0].length : 0;
+  for (const label of long) while (!label.startsWith(long[0].slice(0, same))) same -= 1;
+  // Words stay whole.
+  same = Math.max(0, long[0]?.slice(0, same).search(/[^ ,/]*$/) ?? 0);
+  return labels.map((label) => cut(label.length > MOST && same > 1 ? `…${label.slice(same)}` : label, MOST));
+}
+
+/** The visible ends of series that end early, in a chart of some width: [{ x, y, text, series }]. */
+export function endings(chart, width) {
   const [from, to] = chart.visible();
+  const named = width >= NARROW && chart.series.length <= MOST_LABELLED;
+  const labels = shortened(chart.series.map((series) => series.label));
   return chart.series.filter((s) => chart.endsEarly(s)).flatMap((series) => {
     let last = series.y.length - 1;
     while (last >= 0 && series.y[last] !== series.y[last]) last -= 1;
     const x = series.x[last];
     if (last < 0 || x < from || x > to) return [];
-    const { label } = series;
-    return [{ x, y: series.y[last], text: cut(label, MOST), series }];
+    return [{ x, y: series.y[last], text: named ? labels[chart.series.indexOf(series)] : "", series }];
   });
 }
 
 /**
  * Gives each label a place beside its mark within `area`, no two on each other: to the right of the mark where there
- * is room, else to its left. `px`, `py` and `width` are those of mark and text in pixels.
+ * is room, else to its left, and at most a line above or below; a label without such a place is left out. `px`, `py`
+ * and `width` are those of mark and text in pixels.
  */
 export function placeLabels(marks, { left: least, right: most, top: highest, bottom: lowest, line }) {
   const placed = [];
@@ -30,11 +46,9 @@ export function placeLabels(marks, { left: least, right: most, top: highest, bot
     const gap = line / 2;
     const left = px + gap + width <= most ? px + gap : Math.max(least, px - gap - width);
     const within = (top) => Math.min(lowest - gap, Math.max(highest + gap, top));
-    const free = (top) => placed.every((p) => left + width < p.left || p.left + p.width < left || Math.abs(p.top - top) >= line);
-    const tries = Array.from({ length: 40 }, (_, i) => within(py + (i % 2 ? -1 : 1) * Math.ceil(i / 2) * line));
-    const top = tries.find(free);
-    // A chart full of labels: the mark stays, the legend names it.
-    if (top === undefined) placed.push({ ...mark, text: "", left, width: 0, top: within(py) });
+    const free = (top) => placed.every((p) => p.text === "" || left + width < p.left || p.left + p.width < left || Math.abs(p.top - top) >= line);
+    const top = [py, py + line, py - line].map(within).find(free);
+    if (mark.text === "" || top === undefined) placed.push({ ...mark, text: "", left, width: 0, top: within(py) });
     else placed.push({ ...mark, left, top });
   }
   return placed;

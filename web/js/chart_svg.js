@@ -35,7 +35,7 @@ export function chartSvg(chart) {
     }
   }
   const [y0, y1] = chart.rangeOfY(low, high);
-  const yTicks = chart.ticksY?.(y0, y1) ?? ticks(y0, y1, LAYOUT.ticks.y);
+  const yTicks = chart.ticksY?.(y0, y1, BOTTOM - TOP) ?? ticks(y0, y1, LAYOUT.ticks.y);
   const left = 40 + CHARACTER * Math.max(4, ...yTicks.map((y) => chart.tick(y).length));
   const px = (x) => left + ((x - x0) / (x1 - x0)) * (WIDTH - left - RIGHT);
   const py = (y) => BOTTOM - ((y - y0) / (y1 - y0)) * (BOTTOM - TOP);
@@ -51,7 +51,7 @@ export function chartSvg(chart) {
     svg("clipPath", { id: clip }, svg("rect", { x: left, y: TOP, width: WIDTH - left - RIGHT, height: BOTTOM - TOP })),
     label(left, LAYOUT.title, "start", cut(chart.title, (WIDTH - left - RIGHT) / 9), { "font-size": 15, "font-weight": "bold" }),
   );
-  for (const x of chart.ticksX?.(x0, x1) ?? ticks(x0, x1, LAYOUT.ticks.x)) {
+  for (const x of chart.ticksX?.(x0, x1, WIDTH - left - RIGHT) ?? ticks(x0, x1, LAYOUT.ticks.x)) {
     root.append(
       svg("line", { x1: px(x), x2: px(x), y1: TOP, y2: BOTTOM, stroke: grid }),
       label(px(x), BOTTOM + LAYOUT.tick_x, "middle", chart.formatX.axis ? chart.formatX.axis(x) : String(x)),
@@ -88,7 +88,7 @@ export function chartSvg(chart) {
       label(left + LEGEND.label, at + LAYOUT.tick_y[1], "start", s.label),
     );
   });
-  const marks = endings(chart).map((end) => ({ ...end, px: px(end.x), py: py(end.y), width: CHARACTER * end.text.length }));
+  const marks = endings(chart, WIDTH).map((end) => ({ ...end, px: px(end.x), py: py(end.y), width: CHARACTER * end.text.length }));
   for (const end of placeLabels(marks, { left, right: WIDTH - RIGHT, top: TOP, bottom: BOTTOM, line: 15 })) {
     root.append(
       svg("circle", { cx: end.px, cy: end.py, r: LAYOUT.end, fill: text, class: "end" }),

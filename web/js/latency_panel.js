@@ -12,14 +12,35 @@ const nines = (percent) => -Math.log10(1 - percent / 100);
 const percentile = (at) => `p${Number((100 * (1 - 10 ** -at)).toFixed(Math.max(0, Math.ceil(at) - 2) + 1))}`;
 const latency = Object.assign((value) => micros(10 ** value), { axis: (value) => tick(micros(10 ** value)) });
 const whole = (low, high) => Array.from({ length: Math.floor(high) - Math.ceil(low) + 1 }, (_, i) => Math.ceil(low) + i);
+/** Least pixels between two ticks, of an axis of latencies and of one of percentiles. */
+const APART = { y: 16, x: 56 };
 /** Multiples of a power of ten that have a tick: the first set that gives a narrow range some, too. */
-const MULTIPLES = [[1, 2, 5], ...[2, 5, 10].map((parts) => Array.from({ length: 9 * parts }, (_, i) => 1 + i / parts))];
-/** Ticks of a logarithm. */
-export function powers(low, high) {
+const MULTIPLES = [[1, 2, 5], [1, 1.5, 2, 3, 5, 7], [1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9],
+  ...[2, 5, 10].map((parts) => Array.from({ length: 9 * parts }, (_, i) => 1 + i / parts))];
+/** The ticks of the first set with three; `rank` says which of two that are too close stays: the lower one. */
+function spaced(sets, apart, rank) {
+  const kept = sets.map((set) => {
+    const chosen = [];
+    for (const at of [...set].sort((a, b) => rank(a) - rank(b) || a - b)) if (chosen.every((other) => Math.abs(other - at) >= apart)) chosen.push(at);
+    return chosen.sort((a, b) => a - b);
+  });
+  return kept.find((set) => set.length >= 3) ?? kept.reduce((most, set) => (set.length >= most.length ? set : most));
+}
+/** Ticks of a logarithm on an axis of so many pixels. */
+export function powers(low, high, pixels = Infinity) {
   const ticks = (multiples) => whole(low - 1, high).flatMap((power) => multiples.map((multiple) => power + Math.log10(multiple)))
     .filter((at) => at >= low && at <= high);
-  const sets = MULTIPLES.map(ticks);
-  return sets.find((set) => set.length >= 3) ?? sets.at(-1);
+  const round = (value) => Math.abs(value - Math.round(value)) < 1e-9;
+  const rank = (at) => [1, 5, 2, null].findIndex((multiple) => multiple === null || round(at - Math.log10(multiple)));
+  return spaced(MULTIPLES.map(ticks), (APART.y * (high - low)) / pixels, rank);
+}
+/** Shares of the requests beyond a whole number of nines that have a tick of their own, too. */
+const BEYOND = [[1], [1, 0.5], [1, 0.5, 0.25], Array.from({ length: 10 }, (_, i) => 1 - i / 10), Array.from({ length: 50 }, (_, i) => 1 - i / 50)];
+/** Ticks of percentiles: whole nines, and places between where fewer than three are visible. */
+export function percentiles(low, high, pixels = Infinity) {
+  const ticks = (shares) => whole(Math.max(0, low - 1), high).flatMap((at) => shares.filter((share) => share > 0.1 || share === 1).map((share) => at - Math.log10(share)))
+    .filter((at) => at >= low && at <= high);
+  return spaced(BEYOND.map(ticks), (APART.x * (high - low)) / pixels, (at) => (Number.isInteger(at) ? 0 : 1));
 }
 
 /** Whether enough requests were measured for a percentile: at least one lies beyond it. */
@@ -51,7 +72,7 @@ function totals(state, several) {
 export function latencyPanel(state) {
   const formatX = Object.assign(percentile, { axis: (at) => percentile(at) });
   const chart = new Chart({
-    id: "latency-chart", title: "Latency by percentile", yLabel: "latency", format: latency, formatX, height: 300, ticksX: whole, ticksY: powers,
+    id: "latency-chart", title: "Latency by percentile", yLabel: "latency", format: latency, formatX, height: 300, ticksX: percentiles, ticksY: powers,
   });
   const rows = () => chart.rows().map(([name, at, value]) => [name, 100 * (1 - 10 ** -at), 10 ** value]);
   const body = el("div", {});

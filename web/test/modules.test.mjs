@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
-import { powers } from "../js/latency_panel.js";
+import { endings, placeLabels, shortened } from "../js/chart_ends.js";
+import { percentiles, powers } from "../js/latency_panel.js";
 
 const web = new URL("../", import.meta.url);
 const load = (name) => import(new URL(`js/${name}`, web));
@@ -107,4 +108,36 @@ test("a narrow range of latencies has ticks too", () => {
   assert.deepEqual(at(11, 19.2), [12, 14, 16, 18]);
   assert.deepEqual(at(15.85, 19.2), [16, 17, 18, 19]);
   assert.deepEqual(at(15.91, 15.94), []);
+});
+
+test("ticks of latencies and percentiles have room for their labels", () => {
+  for (const [low, high] of [[60, 150], [8, 300], [1, 1e6], [59, 101], [95, 700], [11, 19.2]]) {
+    const [from, to] = [Math.log10(low), Math.log10(high)];
+    for (const pixels of [130, 230, 334]) {
+      const places = powers(from, to, pixels).map((tick) => ((tick - from) / (to - from)) * pixels);
+      assert.ok(places.length >= 3, `${low} to ${high} in ${pixels} px: ${places}`);
+      places.slice(1).forEach((at, i) => assert.ok(at - places[i] >= 16 - 1e-6, `${low} to ${high} in ${pixels} px: ${places}`));
+    }
+  }
+  const between = (low, high, pixels) => percentiles(low, high, pixels).map((at) => Number((100 * (1 - 10 ** -at)).toPrecision(5)));
+  assert.deepEqual(between(0, 4, 900), [0, 90, 99, 99.9, 99.99]);
+  assert.deepEqual(between(0, 1.5, 900), [0, 50, 90, 95]);
+  assert.deepEqual(between(1.9, 2.5, 900), [99, 99.1, 99.2, 99.3, 99.4, 99.5, 99.6]);
+  assert.ok(between(1.1, 1.9, 900).length >= 3);
+});
+
+test("labels at the ends of lines say what differs, stay at their lines, and give way in a full chart", () => {
+  const name = (seed) => `a very long and unwieldy descriptive name, seed ${seed}`;
+  assert.deepEqual(shortened([name(0), name(1), "short"]), ["…0", "…1", "short"]);
+  assert.deepEqual(shortened([`only one ${"x".repeat(40)}`, "b"]).map((text) => text.length), [28, 1]);
+  const area = { left: 0, right: 900, top: 0, bottom: 300, line: 15 };
+  const placed = placeLabels(Array.from({ length: 5 }, () => ({ px: 100, py: 100, width: 80, text: "t" })), area);
+  assert.equal(placed.filter(({ text }) => text).length, 3);
+  for (const { top, py } of placed) assert.ok(Math.abs(top - py) <= 15);
+  const chart = (n) => {
+    const series = Array.from({ length: n }, (_, i) => ({ label: `run ${i}`, x: [0, i], y: [1, 1] }));
+    return { series, visible: () => [0, n - 1], endsEarly: (s) => s.x[1] < n - 1 };
+  };
+  const texts = (n, width) => endings(chart(n), width).map(({ text }) => text);
+  assert.deepEqual([texts(3, 900), texts(3, 480), texts(7, 900)], [["run 0", "run 1"], ["", ""], Array(6).fill("")]);
 });
