@@ -15,8 +15,9 @@ export function shortened(labels) {
   const long = labels.filter((label) => label.length > MOST);
   let same = long.length > 1 ? long[0].length : 0;
   for (const label of long) while (!label.startsWith(long[0].slice(0, same))) same -= 1;
-  // Words stay whole.
-  same = Math.max(0, long[0]?.slice(0, same).search(/[^ ,/]*$/) ?? 0);
+  // Parts between commas stay whole, else words.
+  const common = long[0]?.slice(0, same) ?? "";
+  same = /, /.test(common) ? common.lastIndexOf(", ") + 2 : common.search(/[^ /]*$/);
   return labels.map((label) => cut(label.length > MOST && same > 1 ? `…${label.slice(same)}` : label, MOST));
 }
 
@@ -36,7 +37,7 @@ export function endings(chart, width) {
 
 /**
  * Gives each label a place beside its mark within `area`, no two on each other: to the right of the mark where there
- * is room, else to its left, and at most a line above or below; a label without such a place is left out. `px`, `py`
+ * is room, else to its left, and at most about a line above or below; a label without such a place is left out. `px`, `py`
  * and `width` are those of mark and text in pixels.
  */
 export function placeLabels(marks, { left: least, right: most, top: highest, bottom: lowest, line }) {
@@ -47,7 +48,7 @@ export function placeLabels(marks, { left: least, right: most, top: highest, bot
     const left = px + gap + width <= most ? px + gap : Math.max(least, px - gap - width);
     const within = (top) => Math.min(lowest - gap, Math.max(highest + gap, top));
     const free = (top) => placed.every((p) => p.text === "" || left + width < p.left || p.left + p.width < left || Math.abs(p.top - top) >= line);
-    const top = [py, py + line, py - line].map(within).find(free);
+    const top = [py, py + 1.2 * line, py - 1.2 * line].map(within).find(free);
     if (mark.text === "" || top === undefined) placed.push({ ...mark, text: "", left, width: 0, top: within(py) });
     else placed.push({ ...mark, left, top });
   }
