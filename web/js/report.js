@@ -1,6 +1,6 @@
 // The report: records that stand in the page.
 
-import { button, el, show } from "./dom.js";
+import { button, el, scrolled, show } from "./dom.js";
 import { unpack } from "./data.js";
 import { save } from "./exporting.js";
 import { charts } from "./chart.js";
@@ -17,7 +17,13 @@ async function main() {
       `${records.length} ${records.length === 1 ? "run" : "runs"}, wafer ${first.version ?? ""}, started ${first.started ?? "–"}`);
     const keep = button("Records", "Save the result records as JSON", () =>
       save("records.json", "application/json", JSON.stringify(records.length === 1 ? records[0] : records)));
+    // Sections that came with the page, such as the table of a reproduction, stay behind the heading.
+    const further = root.querySelectorAll(":scope > section");
     const view = makeView(root, root.dataset.title, subtitle, [keep]);
+    for (const section of further) {
+      for (const box of section.querySelectorAll(".scroll")) box.replaceWith(scrolled(box.querySelector("caption").textContent, box.firstElementChild));
+    }
+    root.querySelector("header").after(...further);
     view.setRuns(page);
     keepAddress(root, view, charts.get("waf-chart"));
     globalThis.wafer = { view, charts, records };

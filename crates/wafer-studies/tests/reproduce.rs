@@ -109,7 +109,15 @@ fn every_study_runs_scaled_down() {
     let text = table.markdown();
     assert!(text.contains("| fio/conventional | WAF | calibrated | 1.630 |"), "{text}");
     assert_eq!(table.update_document("r.md", "").unwrap().matches("begin -->").count(), 1);
-    assert!(table.html().contains("<td>fio/conventional</td>"));
+    let html = table.html();
+    assert!(html.contains("<th scope=\"row\">fio/conventional</th>"), "{html}");
+    assert!(html.contains("<th scope=\"col\">verdict</th>"), "{html}");
+    // One seed has no spread; numbers are to the right, with a minus sign.
+    let numbers: Vec<&str> = html.split("<td class=\"number\">").skip(1).collect();
+    assert!(numbers.iter().any(|cell| cell.starts_with("–<")), "{html}");
+    assert!(numbers.iter().all(|cell| !cell.starts_with('-')), "{html}");
+    let (misses, _) = table.misses();
+    assert_eq!(html.matches("<tr class=\"miss\">").count(), misses);
     let json = serde_json::to_value(&table).unwrap();
     assert_eq!(json["schema"], "wafer.reproduce/1");
     assert_eq!(json["rows"][0]["seeds"].as_array().unwrap().len(), 1);

@@ -99,7 +99,7 @@ fn page(table: &Reproduction, outcomes: &Outcomes) -> anyhow::Result<Option<Stri
     let names: Vec<&str> = table.studies.iter().map(|s| s.name.as_str()).collect();
     let page =
         wafer_web::report::page(Some(&format!("Reproduced: {}", names.join(", "))), records)?;
-    Ok(Some(page.replacen("<main id=\"app\"", &format!("{}<main id=\"app\"", table.html()), 1)))
+    Ok(Some(wafer_web::report::with_section(&page, &table.html())))
 }
 
 /// Prints the figures and the runs they need.

@@ -2,8 +2,12 @@
 
 use std::fmt::Write as _;
 
-use super::markdown::{COLUMNS, cells};
-use super::table::Reproduction;
+use super::markdown::{COLUMNS, Column, cells};
+use super::table::{ReproducedRow, Reproduction};
+
+/// Columns of [`cells`].
+const SPREAD: usize = 5;
+const VERDICT: usize = 8;
 
 impl Reproduction {
     /// Returns a section with the table and the known reasons for misses. Every text from outside is
@@ -20,29 +24,61 @@ impl Reproduction {
         for study in &self.studies {
             let _ = writeln!(
                 html,
-                "<h2>{}: {}</h2>\n<p class=\"note\">{}</p>\n<table>\n<thead><tr>",
+                "<h3>{}: {}</h3>\n<p class=\"note\">{}</p>\n<div class=\"scroll\"><table>\n\
+                 <caption class=\"hidden\">Published figures and ours: {0}</caption>\n<thead><tr>",
                 escape(&study.name),
                 escape(&study.title),
                 escape(&study.source)
             );
             for column in COLUMNS {
-                let _ = write!(html, "<th>{}</th>", column.name);
+                let name = if column.name.is_empty() { "verdict" } else { column.name };
+                let _ = write!(html, "<th scope=\"col\"{}>{name}</th>", class(column));
             }
             html.push_str("</tr></thead>\n<tbody>\n");
             for row in self.rows_of(&study.name) {
-                let mut cells = cells(row.id_in_study(), row);
-                if let Some(reason) = row.failure.as_ref().or(row.reason.as_ref())
-                    && !row.within
-                {
-                    let _ = write!(cells[8], ": {reason}");
-                }
-                let cells = cells.map(|cell| format!("<td>{}</td>", escape(&cell)));
-                let _ = writeln!(html, "<tr>{}</tr>", cells.concat());
+                let _ = writeln!(html, "{}", row.html());
             }
-            html.push_str("</tbody>\n</table>\n");
+            html.push_str("</tbody>\n</table></div>\n");
         }
         html.push_str("</section>\n");
         html
+    }
+}
+
+impl ReproducedRow {
+    /// Returns the row of the table; a miss is marked and has its known reason.
+    fn html(&self) -> String {
+        let mut cells = cells(self.id_in_study(), self);
+        if self.seeds.len() < 2 {
+            // One seed has no spread.
+            "-".clone_into(&mut cells[SPREAD]);
+        }
+        if let Some(reason) = self.failure.as_ref().or(self.reason.as_ref())
+            && !self.within
+        {
+            let _ = write!(cells[VERDICT], ": {reason}");
+        }
+        let cells = cells.iter().zip(COLUMNS).enumerate().map(|(i, (cell, column))| {
+            let text = if column.number { figure(cell) } else { escape(cell) };
+            let tag = if i == 0 { "th" } else { "td" };
+            let scope = if i == 0 { " scope=\"row\"" } else { "" };
+            format!("<{tag}{scope}{}>{text}</{tag}>", class(column))
+        });
+        let miss = if self.within { "" } else { " class=\"miss\"" };
+        format!("<tr{miss}>{}</tr>", cells.collect::<String>())
+    }
+}
+
+/// Returns the attribute of cells that are aligned to the right.
+fn class(column: Column) -> &'static str {
+    if column.number { " class=\"number\"" } else { "" }
+}
+
+/// Returns a number with a minus sign and a no-break space before its unit, and a dash where there is none.
+fn figure(cell: &str) -> String {
+    match cell {
+        "-" => "–".to_owned(),
+        _ => escape(cell).replace('-', "−").replace(' ', "\u{a0}"),
     }
 }
 
