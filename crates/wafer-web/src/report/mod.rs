@@ -22,7 +22,7 @@ use std::borrow::Cow;
 
 pub use data::Page;
 pub(crate) use page::{Document, script};
-pub use page::{ReportError, page, policy_of_pages};
+pub use page::{ReportError, page, policy_of_pages, with_section};
 
 /// The modules of the front end.
 #[derive(rust_embed::RustEmbed)]
@@ -57,6 +57,11 @@ fn get(path: &str) -> Option<Cow<'static, [u8]>> {
     file.map(|file| file.data)
 }
 
+/// The introduction of [`still_page`].
+#[cfg(feature = "live")]
+const STILL_NOTE: &str = "This page reloads every 10 seconds. It has tables and WAF curves. The live page needs \
+                          JavaScript; it has all charts, which can be read, zoomed and saved.";
+
 /// Returns the page of a running drive for readers without JavaScript, which reloads every few seconds.
 #[cfg(feature = "live")]
 pub(crate) fn still_page(title: &str, page: &Page) -> String {
@@ -68,7 +73,7 @@ pub(crate) fn still_page(title: &str, page: &Page) -> String {
          <link rel=\"stylesheet\" href=\"web/css/wafer.css\">\n<link rel=\"stylesheet\" href=\"web/css/lines.css\">\n\
          </head>\n<body>\n<main class=\"still\">\n{}</main>\n</body>\n</html>\n",
         still::escape(title),
-        still::page(title, page)
+        still::page(title, STILL_NOTE, page)
     )
 }
 

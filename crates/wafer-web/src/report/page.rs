@@ -10,6 +10,10 @@ use crate::report::pack::pack;
 use crate::report::still::escape;
 use crate::report::{Page, still, text};
 
+/// The introduction of a report without JavaScript.
+const STILL_NOTE: &str = "Without JavaScript, this report has tables and WAF curves. With JavaScript, it has all \
+                          charts, which can be read, zoomed and saved.";
+
 /// Returns the content security policy of served pages, which allows only scripts and styles of the server.
 pub fn policy_of_pages() -> &'static str {
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
@@ -34,7 +38,7 @@ pub enum ReportError {
 pub fn page(title: Option<&str>, records: Vec<Record>) -> Result<String, ReportError> {
     let title = &title.map_or_else(|| title_of(&records), str::to_owned);
     let records = Page::new(records);
-    let still = still::page(title, &records);
+    let still = still::page(title, STILL_NOTE, &records);
     Document {
         title,
         entry: "report.js",
@@ -48,14 +52,22 @@ pub fn page(title: Option<&str>, records: Vec<Record>) -> Result<String, ReportE
     .page()
 }
 
-/// Returns the names of the runs, shortened if there are more than three.
+/// Returns a page with a further section behind its heading, for readers with and without JavaScript.
+pub fn with_section(page: &str, section: &str) -> String {
+    // The heading and the sections stand in a `noscript` element, which ends before the new section and goes on
+    // after it.
+    page.replacen("<section>\n", &format!("</noscript>\n{section}<noscript>\n<section>\n"), 1)
+}
+
+/// Returns the names of the runs; of more than three names, the first one and the number of other runs.
 fn title_of(records: &[Record]) -> String {
     let mut names: Vec<&str> = records.iter().map(|r| r.name.as_str()).collect();
     names.dedup();
     match names.as_slice() {
         [] => "wafer".to_owned(),
         few if few.len() <= 3 => few.join(", "),
-        many => format!("{} and {} more", many[0], many.len() - 1),
+        // Several runs may share a name, so the runs are counted.
+        many => format!("{} and {} more", many[0], records.len() - 1),
     }
 }
 
@@ -161,6 +173,29 @@ mod tests {
         assert!(colours("light") >= 8);
         assert_eq!(colours("light"), colours("dark"));
         assert_eq!(palette["gc"]["dark"].as_str().unwrap().len(), 7);
+    }
+
+    #[test]
+    fn a_default_title_counts_runs_and_not_names() {
+        let of = |names: &[&str]| title_of(&names.iter().map(|n| record(n)).collect::<Vec<_>>());
+        assert_eq!(of(&["a", "a", "b", "c"]), "a, b, c");
+        assert_eq!(of(&["a", "b", "b", "c", "d", "d"]), "a and 5 more");
+    }
+
+    #[test]
+    fn a_section_stands_in_main_behind_the_heading() {
+        let plain = page(Some("t"), vec![record("a")]).unwrap();
+        let page = with_section(&plain, "<section class=\"x\"></section>\n");
+        let at = |text: &str| page.find(text).unwrap();
+        assert!(at("<main id=\"app\"") < at("<h1>") && at("<h1>") < at("<section class=\"x\">"));
+        assert!(
+            at("<section class=\"x\">") < at("<h2>Runs</h2>")
+                && at("<h2>Runs</h2>") < at("</main>")
+        );
+        assert_eq!(page.matches("<noscript>").count(), page.matches("</noscript>").count());
+        assert_eq!(page.matches("<section class=\"x\">").count(), 1);
+        let noscript = page[..at("<section class=\"x\">")].rfind("noscript>").unwrap();
+        assert!(page[..noscript].ends_with("</"), "readers with and without JavaScript see it");
     }
 
     #[test]

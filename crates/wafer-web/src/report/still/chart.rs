@@ -11,6 +11,11 @@ pub(super) const MOST_LINES: usize = 64;
 /// Maximum points per curve.
 const MOST_POINTS: usize = 300;
 
+/// Maximum curves that are labeled at their ends; the legend names more.
+const MOST_LABELLED: usize = 6;
+/// The mean width of a character of a label.
+const CHARACTER: f64 = 6.7;
+
 /// x and y; y is `None` in a gap.
 type Point = (f64, Option<f64>);
 
@@ -193,7 +198,8 @@ impl Chart<'_> {
             )
         };
         let mut svg = format!(
-            "<svg class=\"still\" role=\"img\" aria-label=\"{title}\" viewBox=\"0 0 {width} {height}\">\n",
+            "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Chart: {title}\">\n\
+             <svg class=\"still\" role=\"img\" aria-label=\"{title}\" viewBox=\"0 0 {width} {height}\">\n",
             title = escape(self.title)
         );
         svg += &words(left, layout.title, "start", self.title);
@@ -222,13 +228,20 @@ impl Chart<'_> {
                     "<circle class=\"end\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{}\"/>\n",
                     layout.end
                 );
-                svg += &words(x + layout.tick_y[0], y + layout.tick_y[1], "start", &line.label);
+                if lines.len() <= MOST_LABELLED {
+                    let side = layout.tick_y[0];
+                    let room = right - x - side;
+                    let is_left = CHARACTER * line.label.chars().count() as f64 > room;
+                    let (at, anchor) =
+                        if is_left { (x - side, "end") } else { (x + side, "start") };
+                    svg += &words(at, y + layout.tick_y[1], anchor, &line.label);
+                }
             }
             let y = bottom + layout.below + legend.line * i as f64;
             svg += &format!("<path class=\"{class}\" d=\"M{left} {y}h{}\"/>\n", legend.sample);
             svg += &words(left + legend.label, y + layout.tick_y[1], "start", &line.label);
         }
-        svg + "</svg>\n"
+        svg + "</svg>\n</div>\n"
     }
 }
 

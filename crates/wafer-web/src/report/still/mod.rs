@@ -23,13 +23,9 @@ use crate::report::data::Run;
 /// With more runs, sections of single runs are omitted, to keep the page of a sweep small.
 const MOST_RUNS: usize = 16;
 
-/// Returns the body of a page for readers without JavaScript.
-pub(crate) fn page(title: &str, page: &Page) -> String {
-    let mut html = format!(
-        "<h1>{}</h1>\n<p class=\"note\">This page is complete without JavaScript; with it, its charts can be read, \
-         zoomed and saved.</p>\n",
-        escape(title)
-    );
+/// Returns the body of a page for readers without JavaScript; `note` introduces it.
+pub(crate) fn page(title: &str, note: &str, page: &Page) -> String {
+    let mut html = format!("<h1>{}</h1>\n<p class=\"note\">{}</p>\n", escape(title), escape(note));
     html += &section("Runs", &totals(&page.runs));
     html += &section("Write amplification", &waf(&page.runs));
     if !page.comparison.is_empty() {
@@ -130,6 +126,9 @@ fn heading(words: &str) -> String {
 }
 
 fn waf(runs: &[Run]) -> String {
+    if runs.iter().all(|run| run.record.summary.host_bytes == 0) {
+        return "<p class=\"note\">No host writes, so WAF is undefined.</p>\n".to_owned();
+    }
     let in_capacities = runs.iter().all(|run| logical(&run.record).is_some());
     let lines = runs.iter().take(chart::MOST_LINES).enumerate().map(|(index, run)| Line {
         label: run.label.clone(),
@@ -238,6 +237,21 @@ fn name(key: &HandleKey) -> String {
     }
 }
 
+/// The meaning of added bytes, as on the scripted page.
+const ADDED: &str = "Added bytes are what the drive wrote to the handle's reclaim units beyond what the host wrote: \
+                     relocation and read-modify-write.";
+
+/// What a write buffer or SLC cache changes, as on the scripted page.
+const BUFFERED: &str = " Media bytes are counted when they leave the write buffer or SLC cache, so the WAF of a handle \
+                        can be below 1.";
+
+/// Returns whether the device has a write buffer or an SLC cache.
+fn is_buffered(record: &Record) -> bool {
+    let firmware = record.provenance.config.as_ref().and_then(|config| config.get("firmware"));
+    let key = |name| firmware.and_then(|firmware| firmware.get(name)).is_some_and(|v| !v.is_null());
+    key("write_buffer") || key("slc_cache")
+}
+
 fn handles(record: &Record) -> String {
     let Some(metrics) = record.metrics.as_ref().filter(|m| !m.handles.is_empty()) else {
         return String::new();
@@ -273,8 +287,13 @@ fn handles(record: &Record) -> String {
             number(percent(handle.moved_share)),
         ]
     });
-    let columns = ["handle", "host", "media", "WAF", "of all moved"];
-    chart.svg() + &table("Handles", &columns, rows)
+    let columns = ["handle", "host", "media", "WAF", "of all added"];
+    chart.svg()
+        + &table("Handles", &columns, rows)
+        + &format!(
+            "<p class=\"note\">{ADDED}{}</p>\n",
+            if is_buffered(record) { BUFFERED } else { "" }
+        )
 }
 
 fn attribution(record: &Record) -> String {
@@ -340,7 +359,7 @@ mod tests {
     #[test]
     fn tables_and_curves_of_all_runs_are_there_and_names_are_text() {
         let evil = "<script>alert(1)</script>\"&";
-        let html = page(evil, &Page::new(vec![record(evil, 10), record("b", 5000)]));
+        let html = page(evil, "n", &Page::new(vec![record(evil, 10), record("b", 5000)]));
         assert!(!html.contains("<script"), "{html}");
         for part in ["&lt;script&gt;", "2.000", "10.0 GB", "WAF 2.000", "greedy", "handle 0"] {
             assert!(html.contains(part), "{part} in\n{html}");
@@ -352,9 +371,31 @@ mod tests {
     }
 
     #[test]
+    fn a_run_that_only_reads_has_no_waf() {
+        let mut reads = record("reads", 10);
+        reads.summary.host_bytes = 0;
+        reads.timeline.host_bytes = vec![0; 10];
+        reads.timeline.media_bytes = vec![0; 10];
+        reads.timeline.handles.clear();
+        let html = page("reads", "n", &Page::new(vec![reads]));
+        assert!(html.contains("No host writes, so WAF is undefined."), "{html}");
+        assert!(!html.contains("<svg ") && !html.contains("round volumes"), "{html}");
+    }
+
+    #[test]
+    fn handles_behind_a_buffer_are_explained() {
+        let plain = record("plain", 10);
+        let mut buffered = record("buffered", 10);
+        buffered.provenance.config = Some(json!({ "firmware": { "write_buffer": "8MiB" } }));
+        let html = |record: Record| page("t", "n", &Page::new(vec![record]));
+        assert!(html(plain.clone()).contains(ADDED) && !html(plain).contains(BUFFERED));
+        assert!(html(buffered).contains(BUFFERED));
+    }
+
+    #[test]
     fn a_thousand_runs_stay_small() {
         let records = (0..1000).map(|i| record(&format!("run {i}"), 100)).collect();
-        let html = page("sweep", &Page::new(records));
+        let html = page("sweep", "n", &Page::new(records));
         assert!(html.contains("run 999") && html.contains("first 16 of 1000 runs"));
         assert!(html.len() < 800_000, "{}", html.len());
     }
