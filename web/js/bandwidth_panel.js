@@ -18,8 +18,8 @@ export function bandwidthPanel(state) {
     if (element.hidden) return;
     const x = run.seconds;
     chart.set([
-      { label: "host", index: 0, x, y: column(run.metrics.host_bytes_per_second) },
-      { label: "media", index: 1, x, y: column(run.metrics.media_bytes_per_second) },
+      { label: "host writes", index: 0, x, y: column(run.metrics.host_bytes_per_second) },
+      { label: "media writes", index: 1, x, y: column(run.metrics.media_bytes_per_second) },
     ], "time (s)");
   };
   return { element, update, chart };

@@ -58,8 +58,9 @@ export function diesPanel(state) {
     data = [["what", "part", "share or microseconds"],
       ...timed.flatMap((r) => ordered(r.record.time.dies, WORK).map(([work, share]) => [r.label, words(work), share])),
       ...bands.flatMap((band) => ordered(band.parts, PARTS).map(([part, us]) => [band.name, words(part), us]))];
+    const since = state.live ? ", mean since start" : "";
     show(body,
-      table("Die utilisation", [{ name: "run" }, { name: "busy", number: true }, { name: "power", number: true }, { name: "share of total die time" }],
+      table("Die utilization", [{ name: "run" }, { name: `busy${since}`, number: true }, { name: `power${since}`, number: true }, { name: `share of total die time${state.live ? " since start" : ""}` }],
         timed.map((r) => [r.label, percent(1 - (r.record.time.dies.idle ?? 0)), `${r.record.time.mean_watts.toFixed(1)} W`, stack(r.record.time.dies, WORK)])),
       legend(used, WORK),
       bands.length ? [

@@ -64,7 +64,9 @@ function totals(state, several) {
     ...COLUMNS.map((percent) => micros(known(requests, percent) ? requests.percentiles_us[percent] ?? NaN : NaN)), micros(requests.max_us),
   ]);
   const number = (name) => ({ name, number: true });
-  return table("Latency of the runs", [{ name: "run" }, { name: "requests" }, number("IOPS"), number("bandwidth"), number("mean"),
+  // Beside rates of this moment, those of the whole time say so.
+  const since = state.live ? ", mean since start" : "";
+  return table("Latency of the runs", [{ name: "run" }, { name: "requests" }, number(`IOPS${since}`), number(`bandwidth${since}`), number(state.live ? "latency, mean since start" : "mean"),
     ...COLUMNS.map((percent) => number(`p${percent}`)), number("max")], rows);
 }
 
