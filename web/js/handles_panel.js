@@ -1,4 +1,4 @@
-// What each handle wrote and what GC moved out of its RUs.
+// What the host wrote to each handle, and what the drive added to its reclaim units.
 
 import { el, section, show, table } from "./dom.js";
 import { bytes, percent, waf } from "./format.js";
@@ -21,11 +21,11 @@ export function handlesPanel(state) {
     const rows = run.handles.map((h) => {
       const i = handleIndex(h.key);
       const host = last(h.host);
-      const { waf: ratio, moved_bytes: moved, moved_share: share } = h.totals;
+      const { waf: ratio, moved_bytes: added, moved_share: share } = h.totals;
       return [
         el("span", { class: "named" }, swatch({ index: i }), " ", h.label),
         h.key === "gc" ? "relocated data" : h.jobs.join(", ") || "–",
-        bytes(host), bytes(last(h.media)), waf(ratio ?? NaN), percent(share), bar(host / most, moved / most, i),
+        bytes(host), bytes(last(h.media)), waf(ratio ?? NaN), percent(share), bar(host / most, added / most, i),
       ];
     });
     // What the drive writes for itself is no handle's; with it the rows add up to the device.
@@ -33,24 +33,25 @@ export function handlesPanel(state) {
       .map(({ what, bytes: size }) => ["no handle", PARTS[what], "–", bytes(size), "–", "–", ""]);
     show(body, table("Handles", [
       { name: "handle" }, { name: "written by" }, { name: "host", number: true }, { name: "media", number: true }, { name: "WAF", number: true },
-      { name: "of all moved", number: true }, { name: "host, then moved by GC" },
+      { name: "of all added", number: true }, { name: "host, then added" },
     ], [...rows, ...others]), el("p", { class: "note" },
-      "Media bytes of a handle are its host writes and what GC moved out of its RUs.",
+      "Added bytes are what the drive wrote to the handle's reclaim units beyond what the host wrote: relocation and read-modify-write.",
+      run.buffered ? " Media bytes are counted when they leave the write buffer or SLC cache, so the WAF of a handle can be below 1." : null,
       run.handles.some((h) => h.key === "gc") ? " gc is the RU that GC fills for all initially isolated handles: "
         + "its host bytes are what was moved into it, its media bytes also what was moved again." : null));
   };
   return { element, update };
 }
 
-/** Two parts of a bar: solid for the host, hatched for what GC moved. */
-function bar(host, moved, index) {
-  const node = el("span", { class: "bar", role: "img", "aria-label": `${percent(host)} host, ${percent(moved)} moved, of the largest` });
+/** Two parts of a bar: solid for the host, hatched for what the drive added. */
+function bar(host, added, index) {
+  const node = el("span", { class: "bar", role: "img", "aria-label": `${percent(host)} host, ${percent(added)} added, of the largest` });
   const part = (share, kind) => {
     const piece = el("span", { class: kind });
     piece.style.width = `${100 * share}%`;
     piece.style.backgroundColor = colour(index);
     return piece;
   };
-  node.append(part(host, "solid"), part(moved, "hatched"));
+  node.append(part(host, "solid"), part(added, "hatched"));
   return node;
 }

@@ -54,6 +54,7 @@ export function toRun({ label, record }) {
       host: Float64Array.from(p.host_bytes),
       waf: Float64Array.from(p.waf),
     })),
+    buffered: ["write_buffer", "slc_cache"].some((key) => (provenance.config?.firmware?.[key] ?? null) !== null),
     units: record.reclaim_units ?? null,
     attribution: record.attribution ?? null,
     shown: true,
@@ -100,6 +101,9 @@ export function named(key) {
 export function last(column) {
   return column.length ? column[column.length - 1] : 0;
 }
+
+/** Whether a report has only runs without host writes, and so without a WAF; a live drive may still be written. */
+export const onlyReads = ({ runs, live }) => !live && runs.length > 0 && runs.every((run) => last(run.host) === 0);
 
 /** Whether time is an axis: every run must have it. Volume always is. */
 export function hasTime(runs) {
