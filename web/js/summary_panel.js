@@ -4,7 +4,7 @@ import { el, parts, section, show, table } from "./dom.js";
 import { bytes, count, percent, tidy, times, waf } from "./format.js";
 import { swatch } from "./chart.js";
 import { exporters } from "./exporting.js";
-import { MANY, PARTS, showRun } from "./run.js";
+import { MANY, PARTS, onlyReads, showRun } from "./run.js";
 import { runsTable } from "./runs_table.js";
 import { axesOf } from "./sweep_panel.js";
 
@@ -118,7 +118,7 @@ export function volumesPanel(state) {
   const element = section("volumes", "Cumulative WAF at round volumes", exporters("volumes", null, () => rows), body);
   const update = () => {
     const { columns, rows: cells } = byVolume(state);
-    element.hidden = cells.length === 0;
+    element.hidden = cells.length === 0 || onlyReads(state);
     rows = [columns.map((c) => c.name), ...cells];
     const sources = [...new Set(state.runs.slice(0, MANY).filter(compared).flatMap((run) => run.published.map((p) => p.source)))];
     show(body, table("Cumulative WAF at round volumes", columns, cells),

@@ -3,7 +3,7 @@
 import { LAYOUT } from "./chart_layout.js";
 import { button, choice, el, section } from "./dom.js";
 import { waf, times, seconds } from "./format.js";
-import { axisOf, hasTime, last, series } from "./run.js";
+import { axisOf, hasTime, last, onlyReads, series } from "./run.js";
 import { handleIndex } from "./colours.js";
 import { Chart } from "./chart.js";
 import { exporters } from "./exporting.js";
@@ -67,6 +67,7 @@ export function controls(state) {
       " Published curves"));
   let time = false;
   const update = () => {
+    row.hidden = onlyReads(state);
     row.dataset.metric = state.metric;
     row.querySelector(".when-published").hidden = !state.runs.some((run) => run.published.length);
     if (time !== hasTime(state.runs)) {
@@ -83,7 +84,12 @@ export function controls(state) {
 /** WAF of the runs, published curves beside them. */
 export function wafPanel(state) {
   const chart = chartOf(state, "waf-chart", "WAF", state.short ? 205 : state.live ? 260 : 340);
+  const none = el("p", { class: "note", hidden: true }, "No host writes, so WAF is undefined.");
+  const rule = el("details", { class: "note" }, el("summary", {}, "What is shown"), el("p", {}, RULE));
   const update = () => {
+    none.hidden = !onlyReads(state);
+    for (const node of [chart.element, rule, element.querySelector(".tools")]) node.hidden = !none.hidden;
+    if (!none.hidden) return;
     const runs = state.runs;
     const axis = axisOf(runs, state.axis);
     const lines = [];
@@ -106,7 +112,7 @@ export function wafPanel(state) {
     [button("−", "Zoom out", () => chart.zoom(widen(chart, 2))), button("+", "Zoom in", () => chart.zoom(widen(chart, 0.5))),
       button("All", "Show everything", () => chart.zoom(null)),
       ...exporters("waf", () => chart.svg(), csvOf(state, chart))],
-    chart.element, el("details", { class: "note" }, el("summary", {}, "What is shown"), el("p", {}, RULE)));
+    none, chart.element, rule);
   return { element, update, chart };
 }
 
