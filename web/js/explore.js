@@ -36,7 +36,7 @@ async function main() {
   again.id = "restart";
   const speed = el("select", { id: "speed", "aria-label": "Speed", onchange: (event) => engine.speed(Number(event.target.value)) },
     SPEEDS.map(([value, text]) => el("option", { value }, text)));
-  const pin = button("Keep earlier curve", "Compare all further runs with the run in grey", () => {
+  const pin = button("Keep earlier curve", "Compare all further runs with the run in gray", () => {
     pinned = !pinned;
     pin.setAttribute("aria-pressed", String(pinned));
   });
@@ -96,7 +96,7 @@ async function main() {
     draw();
   }
 
-  /** Begins the run of the settings; the curve of the one before stays in grey. */
+  /** Begins the run of the settings; the curve of the one before stays in gray. */
   async function begin() {
     const { settings } = controls;
     if (!source.checked) return;

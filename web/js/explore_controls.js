@@ -1,7 +1,7 @@
 // The form of the page: settings in, changed settings out. An error of the library stands at its control.
 
 import { button, el, show } from "./dom.js";
-import { percent } from "./format.js";
+import { count, percent } from "./format.js";
 import { BLOCKS, COLLECTION, DEVICE, PATTERNS, SKEWS, at } from "./explore_fields.js";
 
 /**
@@ -181,7 +181,7 @@ export function makeControls(about, changed) {
     tell({ device, job_file: text }) {
       jobFile = text;
       const op = percent(device.overprovisioning, 1);
-      note.textContent = `${device.reclaim_unit_count} reclaim units, over-provisioning ${op}`;
+      note.textContent = `${count(device.reclaim_unit_count)} reclaim units, over-provisioning ${op}`;
       error.hidden = true;
       for (const { wrong, control } of errors.values()) {
         wrong.hidden = true;

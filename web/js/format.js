@@ -2,7 +2,7 @@
 
 const UNITS = ["B", "kB", "MB", "GB", "TB", "PB"];
 
-/** Bytes with three digits. */
+/** Bytes with three digits; the space does not break. */
 export function bytes(value) {
   let unit = 0;
   while (value >= 999.5 && unit < UNITS.length - 1) {
@@ -10,7 +10,7 @@ export function bytes(value) {
     unit += 1;
   }
   const digits = unit === 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
-  return `${value.toFixed(digits)} ${UNITS[unit]}`;
+  return `${value.toFixed(digits)}\u00a0${UNITS[unit]}`;
 }
 
 /** Bytes per second. */
@@ -64,5 +64,5 @@ export function micros(value) {
 
 /** The text of a tick, from that of a value: round numbers stand without the digits that values have. */
 export function tick(text) {
-  return text.replace(/\.?0+(?= )/, (zeros, at) => (text.slice(0, at).includes(".") || zeros[0] === "." ? "" : zeros));
+  return text.replace(/\.?0+(?=[ \u00a0])/, (zeros, at) => (text.slice(0, at).includes(".") || zeros[0] === "." ? "" : zeros));
 }

@@ -12,7 +12,7 @@ const MARKED = 0.01;
 
 export function unitsPanel(state) {
   const map = new UnitMap();
-  const modes = choice("Colour", "units", [["handle", "Handle"], ["valid", "Valid share"], ["erases", "Erases"]], "handle",
+  const modes = choice("Color", "units", [["handle", "Handle"], ["valid", "Valid share"], ["erases", "Erases"]], "handle",
     (mode) => { map.mode = mode; map.name(); map.draw(); });
   // On the live page the map stands on the first screen, and its numbers open below it.
   const body = el("div", {});
@@ -119,7 +119,7 @@ class UnitMap {
     if (other) this.mark(collected);
     this.name();
     this.canvas.setAttribute("aria-label",
-      `Map of ${units.owner.length} reclaim units. Arrow keys read one unit after the other; the table below summarises them.`);
+      `Map of ${count(units.owner.length)} reclaim units. Arrow keys read one unit after the other; the table below summarizes them.`);
     this.draw();
   }
 
