@@ -82,6 +82,7 @@ describe("a run with a live page", () => {
     }
     assert.ok(boxes["canvas.map"].left >= boxes["#waf-chart"].right, "two columns");
     for (const selector of ["#handles", "#events"]) assert.ok(boxes[selector].top >= boxes["#bandwidth-chart"].bottom, selector);
+    assert.deepEqual(await page.locator("#bandwidth-chart .entry").allInnerTexts().then((all) => all.map((text) => text.match(/[a-z]+ writes/)?.[0])), ["host writes", "media writes"]);
     assert.equal(await page.locator("#runs").count(), 0);
     assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 1440);
     // The title of an axis stands beside its tick labels.
@@ -99,6 +100,15 @@ describe("a run with a live page", () => {
     }
     if (process.env.WAFER_PICTURES) await page.screenshot({ path: join(process.env.WAFER_PICTURES, "live.png") });
     await done();
+  });
+
+  test("tiles are of one width", async () => {
+    for (const width of [390, 1280]) {
+      const { page, done } = await open(`${live.base}/`, { viewport: { width, height: 900 }, ready: () => globalThis.wafer?.source.newest && document.querySelector(".now div") });
+      const widths = await page.locator(".now div").evaluateAll((all) => all.map((one) => Math.round(one.getBoundingClientRect().width)));
+      assert.ok(widths.length >= 10 && Math.max(...widths) - Math.min(...widths) <= 1 && widths[0] < width * 0.6, `${width} px: ${widths}`);
+      await done();
+    }
   });
 
   test("all numbers are of one moment", async () => {
@@ -198,6 +208,12 @@ describe("a run with a live page", () => {
     await page.getByRole("link").click();
     await page.waitForURL(/\/still$/);
     assert.match(await page.locator("table").first().innerText(), /\d\.\d{3}/);
+    assert.match(await page.locator(".note").first().innerText(), /^This page reloads every 10 seconds/);
+    // On a phone a chart scrolls before its words become too small.
+    await page.setViewportSize({ width: 390, height: 800 });
+    const scale = await page.locator("svg.still").first().evaluate((node) => node.getBoundingClientRect().width / node.viewBox.baseVal.width);
+    assert.ok(12 * scale >= 10, `${12 * scale} px`);
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390);
     const curve = page.locator("svg.still path").first();
     assert.equal(await curve.evaluate((node) => getComputedStyle(node).stroke), "rgb(0, 114, 178)");
     await context.close();
@@ -319,6 +335,9 @@ describe("a run with a clock", () => {
     const first = await count();
     await page.waitForFunction((before) => globalThis.wafer.source.record.time.read.count > before, first);
     assert.match(await page.locator("#latency table").innerText(), /reads[^]*writes/);
+    for (const [section, what] of [["latency", "IOPS"], ["latency", "bandwidth"], ["dies", "busy"]]) {
+      assert.ok((await page.locator(`#${section} thead`).first().innerText()).includes(`${what}, mean since start`), what);
+    }
     assert.match(await page.locator("#dies").innerText(), /host program[^]*reads, p0 to p50/);
     // What is over time comes with a record and stays.
     await page.waitForFunction(() => globalThis.wafer.charts.get("latency-time-chart").series?.length > 0);
