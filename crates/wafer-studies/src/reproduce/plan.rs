@@ -206,7 +206,7 @@ fn load(
         loaded.pace = None;
     }
     let scale = scale.unwrap_or(Scale::Pages(experiment.ru_pages.unwrap_or(study.ru_pages)));
-    scale.apply(loaded, folder)
+    if experiment.fixed { Ok(loaded) } else { scale.apply(loaded, folder) }
 }
 
 /// Returns the text of an experiment file with other values.

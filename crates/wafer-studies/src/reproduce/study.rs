@@ -83,6 +83,9 @@ pub struct StudyExperiment {
     pub attribution: bool,
     /// Pages of a reclaim unit at the default scale, where it is not the study's.
     pub ru_pages: Option<u32>,
+    /// Whether the device is the file's at every scale but the full one, because its workload has parts that would not fit.
+    #[serde(default)]
+    pub fixed: bool,
 }
 
 /// How a figure depends on one thing: the same experiment with other values.
