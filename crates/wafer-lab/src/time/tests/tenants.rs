@@ -65,6 +65,7 @@ fn tenants_have_latencies_however_they_share_the_drive() {
         let all = time.write.as_ref().unwrap().bytes as f64;
         assert_eq!(written("a") + written("b"), all);
         let expected = if rates.is_some() { 0.25 } else { 0.5 };
-        assert!((written("a") / all - expected).abs() < 0.02, "{}", written("a") / all);
+        // Sizes from 512 B to 64 KiB are drawn, of which a run this short has few.
+        assert!((written("a") / all - expected).abs() < 0.03, "{}", written("a") / all);
     }
 }
