@@ -135,10 +135,14 @@ impl Media {
             Some(ru) => (self.group_die(ru, place), self.read_time(mix(unit ^ ru_bits) >> 32)),
             None => ((place % self.dies.len() as u64) as usize, self.times.cache_read),
         };
-        // A coarse mapping unit is read as a whole, but only what the host wants of it leaves the die.
+        // A coarse mapping unit is read as a whole, but only what the host wants of it leaves the die. What stays on the
+        // drive, as the data of a Copy does, leaves it as a whole.
         let bytes = u64::from(pages) * self.shape.page_bytes;
-        let wanted = self.flights[flight as usize].request.bytes.next_multiple_of(SECTOR);
-        self.read_die(now, flight, die, page, length, bytes.min(wanted) as u32);
+        let wanted = match self.flights[flight as usize].request.bytes {
+            0 => bytes,
+            asked => bytes.min(asked.next_multiple_of(SECTOR)),
+        };
+        self.read_die(now, flight, die, page, length, wanted as u32);
     }
 
     /// Reads from a page of a die, and sends so many bytes of it.

@@ -29,7 +29,8 @@ impl Drive<'_> {
         let bytes = u64::from(read.pages) * self.shape.page_bytes;
         let sectors = flight.request.bytes.div_ceil(4096);
         // A part of the map is a page.
-        let bytes = if read.part.is_some() { bytes.min(sectors * 4096) } else { bytes };
+        let is_part = read.part.is_some() && sectors > 0;
+        let bytes = if is_part { bytes.min(sectors * 4096) } else { bytes };
         self.events.push((self.now, read.request, Event::Read { die, bytes }));
     }
 
