@@ -8,7 +8,7 @@ use super::*;
 /// A namespace that every model can work on with its defaults.
 fn space() -> Space {
     let extent = |bytes| Extent { bytes, handles: Some(8) };
-    Space { page_bytes: 4096, namespaces: vec![extent(6 << 30), extent(4 << 30)] }
+    Space { page_bytes: 4096, namespaces: vec![extent(4 << 30), extent(4 << 30)] }
 }
 
 fn start(info: &ModelInfo, seed: u64) -> Box<dyn CommandStream> {
