@@ -27,11 +27,16 @@ const LONG: Duration = Duration::from_secs(60);
 /// A subsystem whose drive takes 40 ms to read and 1 ms to program, and has a buffer of one program,
 /// which a loss of power empties.
 fn subsystem(data: DataSpec, environment: Environment) -> Arc<Subsystem> {
+    with_slots(None, data, environment)
+}
+
+/// As [`subsystem`], with a controller that works on so many commands and takes them from the queues in turn.
+fn with_slots(slots: Option<u32>, data: DataSpec, environment: Environment) -> Arc<Subsystem> {
     // Room for commands of several turns.
     let keys = serde_json::json!({ "capacity": "48MiB", "reclaim_unit": { "size": "1MiB", "count": 80 }, "timing": {
         "dies": 4, "plane_page": "16KiB", "read_us": 40_000, "program_us": 1000, "channels": 4, "link_read": "3GB",
         "link_write": "3GB", "read_overhead_us": 10, "write_overhead_us": 5, "write_buffer": "96KiB", "slice_us": 100,
-        "buffer_protected": false,
+        "buffer_protected": false, "command_slots": slots, "arbitration_burst": slots,
     } });
     let subsystem = fuzzing::subsystem_of(keys, data, environment);
     subsystem.drive.emulate().unwrap();
@@ -152,6 +157,23 @@ fn a_read_takes_the_time_of_its_cells_and_a_write_beside_it_does_not() {
     // Each command counts once, alongside the two writes that filled the buffer.
     let log = smart(&host.controller);
     assert_eq!((log.host_reads.get(), log.host_writes.get()), (1, 2 + 2));
+}
+
+/// Four reads of one connection do not all go before that of another.
+#[test]
+fn connections_have_turns() {
+    let subsystem = with_slots(Some(1), DataSpec::Memory, Environment::default());
+    let (mut busy, mut quiet) = (Host::new(&subsystem), Host::new(&subsystem));
+    fill(&mut busy, &subsystem);
+    let began = Instant::now();
+    for cid in 10..14 {
+        let lba = 2048 + 256 * u32::from(cid);
+        busy.send(command(NvmOpcode::READ, cid, lba, 8), &[]).unwrap();
+    }
+    quiet.send(command(NvmOpcode::READ, 2, 2048, 8), &[]).unwrap();
+    assert_eq!(quiet.wait().len(), 1);
+    assert!(began.elapsed() >= 3 * CELLS, "two are before it");
+    assert!(busy.poll().len() < 4, "and two after it");
 }
 
 #[test]
