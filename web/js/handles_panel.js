@@ -36,7 +36,7 @@ export function handlesPanel(state) {
       { name: "of all added", number: true }, { name: "host, then added" },
     ], [...rows, ...others]), el("p", { class: "note" },
       "Added bytes are what the drive wrote to the handle's reclaim units beyond what the host wrote: relocation and read-modify-write.",
-      run.buffered ? " Media bytes are counted when they leave the write buffer or SLC cache, so the WAF of a handle can be below 1." : null,
+      run.unitesWrites ? " Media bytes are counted when they leave the write buffer or SLC cache, so the WAF of a handle can be below 1." : null,
       run.handles.some((h) => h.key === "gc") ? " gc is the RU that GC fills for all initially isolated handles: "
         + "its host bytes are what was moved into it, its media bytes also what was moved again." : null));
   };

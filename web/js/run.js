@@ -21,8 +21,8 @@ function ratios(metrics) {
   return { cumulative: column(metrics?.cumulative), instantaneous: column(metrics?.instantaneous), gcOnly: metrics?.gc_only ?? [] };
 }
 
-/** A run of a page: `{ label, record }`. */
-export function toRun({ label, record }) {
+/** A run of a page: `{ label, unites_writes, record }`. */
+export function toRun({ label, unites_writes: unitesWrites, record }) {
   const { timeline, metrics, provenance } = record;
   const geometry = provenance.geometry ?? null;
   const jobs = provenance.workload?.jobs ?? [];
@@ -54,7 +54,7 @@ export function toRun({ label, record }) {
       host: Float64Array.from(p.host_bytes),
       waf: Float64Array.from(p.waf),
     })),
-    buffered: ["write_buffer", "slc_cache"].some((key) => (provenance.config?.firmware?.[key] ?? null) !== null),
+    unitesWrites,
     units: record.reclaim_units ?? null,
     attribution: record.attribution ?? null,
     shown: true,

@@ -290,7 +290,7 @@ fn row(path: &Path, output: Output, notices: &mut Vec<String>) -> Result<Row, St
     Ok(Row {
         name: path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
         writes_per_s: written.bytes / 4096.0,
-        is_reached: true,
+        asked: None,
         pace: pace(&jobs, written),
         write_bytes,
         jobs: text,

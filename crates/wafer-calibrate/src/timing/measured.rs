@@ -72,8 +72,8 @@ pub struct Row {
     pub name: String,
     /// Writes of 4 KiB per second.
     pub writes_per_s: f64,
-    /// Whether the drive did as many; else it was asked for them, and did as many at most.
-    pub(crate) is_reached: bool,
+    /// Writes of 4 KiB per second that the drive was asked for, where `writes_per_s` is only a limit of what it reached.
+    pub(crate) asked: Option<f64>,
     /// Jobs, as text of a fio job file.
     pub(crate) jobs: String,
     /// Bytes of the drive that they ran on; none: those of the device.
@@ -98,7 +98,7 @@ impl Row {
         Row {
             name: format!("{rate}"),
             writes_per_s: rate,
-            is_reached: false,
+            asked: Some(rate),
             jobs: jobs(rate),
             drive_bytes: None,
             before: RANDOM,
@@ -110,14 +110,9 @@ impl Row {
         }
     }
 
-    /// Returns the writes per second that a row of a table asked for.
-    pub(crate) fn asked(&self) -> f64 {
-        self.name.parse().unwrap_or(self.writes_per_s)
-    }
-
     /// Reports whether half a second of its writes shows what they cost. Those of a table are alike at any rate.
     pub(crate) fn tells_waf(&self) -> bool {
-        self.writes_per_s >= if self.is_reached { LEAST_WRITING } else { WRITING }
+        self.writes_per_s >= if self.asked.is_some() { WRITING } else { LEAST_WRITING }
     }
 
     /// Returns a row that writes as those of a table do, whatever the others do.

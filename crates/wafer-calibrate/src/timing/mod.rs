@@ -373,10 +373,11 @@ fn lengthen_program(
     saturated: &[&Row],
     runs: &mut Runs<'_>,
 ) -> Result<Option<String>, LabError> {
-    let asked = saturated.iter().filter(|row| !row.is_reached);
-    let deepest = asked.max_by(|a, b| a.asked().total_cmp(&b.asked()));
+    let asked = saturated.iter().filter_map(|row| Some((row, row.asked?)));
+    let deepest = asked.max_by(|a, b| a.1.total_cmp(&b.1));
     let middle = |write: &Latency| write.mean.or(write.percentiles[0]);
-    let Some((row, measured)) = deepest.and_then(|row| Some((*row, middle(&row.write)?))) else {
+    let Some((row, measured)) = deepest.and_then(|(row, _)| Some((*row, middle(&row.write)?)))
+    else {
         return Ok(None);
     };
     let mut waits = |program_us: f64| -> Result<f64, LabError> {

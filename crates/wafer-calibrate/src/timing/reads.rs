@@ -295,7 +295,7 @@ mod tests {
             let row = |writes_per_s: f64| Row {
                 name: String::new(),
                 writes_per_s,
-                is_reached: true,
+                asked: None,
                 jobs: String::new(),
                 drive_bytes: None,
                 before: "",

@@ -122,12 +122,12 @@ impl Cost {
         }
     }
 
-    /// Returns the most writes of 4 KiB per second that hosts can have.
+    /// Returns the highest rate of 4 KiB writes, per second.
     pub(crate) fn highest(self) -> f64 {
         1.0 / (self.program + self.rest)
     }
 
-    /// Returns the factor of the time of a program at which hosts can have this many writes per second; none if reads
+    /// Returns the factor of the time of a program at which this is the highest rate of writes, per second; none if reads
     /// and erases alone take longer.
     pub(crate) fn factor(self, rate: f64) -> Option<f64> {
         let left = 1.0 / rate - self.rest;
@@ -184,7 +184,7 @@ mod tests {
         Row {
             name: String::new(),
             writes_per_s,
-            is_reached: true,
+            asked: None,
             jobs: String::new(),
             drive_bytes: None,
             before: RANDOM,

@@ -214,13 +214,16 @@ fn own(busy: f64, gc: f64, reads: f64, reads_for: &[Written]) -> String {
             Written::ReadModifyWrite => "read-modify-write",
         })
         .collect();
-    let (names, gc, share) = (names.join(" and "), percent(gc / busy), percent(reads / busy));
-    match (gc.as_str(), reads_for) {
-        (_, []) => format!("Garbage collection takes {gc} of it."),
-        ("0 %", _) => format!("Reads for {names} take {share} of it."),
-        _ => format!(
+    let (names, share) = (names.join(" and "), percent(reads / busy));
+    if reads_for.is_empty() {
+        format!("Garbage collection takes {} of it.", percent(gc / busy))
+    } else if gc == 0.0 {
+        format!("Reads for {names} take {share} of it.")
+    } else {
+        let gc = percent(gc / busy);
+        format!(
             "Programs and erases of garbage collection take {gc} of it, reads for {names} {share}."
-        ),
+        )
     }
 }
 

@@ -58,7 +58,7 @@ impl Record {
     }
 
     /// Whether a cache merges writes, so that the media bytes of a handle do not show what was moved out of its units.
-    pub(crate) fn unites_writes(&self) -> bool {
+    pub fn unites_writes(&self) -> bool {
         self.firmware().is_some_and(|f| f.write_buffer.0 > 0 || f.slc_cache.0 > 0)
     }
 }

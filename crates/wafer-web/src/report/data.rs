@@ -21,6 +21,8 @@ pub struct Page {
 pub(super) struct Run {
     /// Label that distinguishes the run from the others on the page.
     pub(super) label: String,
+    /// Whether a write buffer or an SLC cache merges writes, so that the WAF of a handle can be below 1.
+    pub(super) unites_writes: bool,
     pub(super) record: Record,
 }
 
@@ -34,7 +36,11 @@ impl Page {
         if thinned {
             records = records.into_iter().map(thin).collect();
         }
-        let runs = labels.into_iter().zip(records).map(|(label, record)| Run { label, record });
+        let runs = labels.into_iter().zip(records).map(|(label, record)| Run {
+            label,
+            unites_writes: record.unites_writes(),
+            record,
+        });
         Page { runs: runs.collect(), comparison, thinned }
     }
 }

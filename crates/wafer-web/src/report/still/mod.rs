@@ -88,7 +88,7 @@ fn logical(record: &Record) -> Option<u64> {
 
 fn totals(runs: &[Run]) -> String {
     let optional = |value: Option<u64>| number(value.map_or_else(|| "–".to_owned(), bytes));
-    let rows = runs.iter().map(|Run { label, record }| {
+    let rows = runs.iter().map(|Run { label, record, .. }| {
         let s = &record.summary;
         let added = record.metrics.as_ref().map_or(0.0, |m| m.added_share);
         let volume = logical(record).map_or_else(String::new, |all| {
@@ -177,7 +177,7 @@ fn latencies(runs: &[Run]) -> String {
     const PERCENTILES: [(&str, f64); 4] =
         [("50", 50.0), ("99", 99.0), ("99.9", 99.9), ("99.99", 99.99)];
     let mut rows: Vec<Vec<Cell>> = Vec::new();
-    for Run { label, record } in runs {
+    for Run { label, record, .. } in runs {
         let Some(time) = &record.time else { continue };
         for (direction, r) in time.each() {
             let us = |value: f64| number(format!("{value:.1}"));
@@ -214,7 +214,7 @@ fn latencies(runs: &[Run]) -> String {
 
 /// Returns the sections of one run.
 fn one(run: &Run) -> String {
-    let Run { label, record } = run;
+    let Run { label, record, .. } = run;
     let mut html = findings(record.findings.as_deref().unwrap_or_default());
     html += &handles(record);
     html += &attribution(record);
@@ -244,13 +244,6 @@ const ADDED: &str = "Added bytes are what the drive wrote to the handle's reclai
 /// What a write buffer or SLC cache changes, as on the scripted page.
 const BUFFERED: &str = " Media bytes are counted when they leave the write buffer or SLC cache, so the WAF of a handle \
                         can be below 1.";
-
-/// Returns whether the device has a write buffer or an SLC cache.
-fn is_buffered(record: &Record) -> bool {
-    let firmware = record.provenance.config.as_ref().and_then(|config| config.get("firmware"));
-    let key = |name| firmware.and_then(|firmware| firmware.get(name)).is_some_and(|v| !v.is_null());
-    key("write_buffer") || key("slc_cache")
-}
 
 fn handles(record: &Record) -> String {
     let Some(metrics) = record.metrics.as_ref().filter(|m| !m.handles.is_empty()) else {
@@ -292,7 +285,7 @@ fn handles(record: &Record) -> String {
         + &table("Handles", &columns, rows)
         + &format!(
             "<p class=\"note\">{ADDED}{}</p>\n",
-            if is_buffered(record) { BUFFERED } else { "" }
+            if record.unites_writes() { BUFFERED } else { "" }
         )
 }
 
