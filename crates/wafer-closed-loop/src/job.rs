@@ -40,6 +40,8 @@ pub(crate) struct RunningJob {
     /// Number of commands issued, or reaped, after which the next pause follows.
     thinks_at: u64,
     thinks: bool,
+    /// Whether the thread works after the last command: not after a Flush.
+    works: bool,
     issued: u64,
     /// Writes since the last Flush, in a job that sends any.
     unflushed: u32,
@@ -102,6 +104,7 @@ impl RunningJob {
             deadline,
             thinks_at: spec.thinktime_blocks.max(1),
             thinks: false,
+            works: false,
             issued: 0,
             unflushed: 0,
             flushes_at_end: spec.end_fsync && spec.direction.used().contains(&WRITE),
@@ -302,6 +305,10 @@ impl RunningJob {
     /// Returns when the next command may be submitted, rate aside, if its slot is free from `free` on.
     fn begin(&self, free: u64) -> u64 {
         let mut time = free.max(self.last);
+        if self.works {
+            // The thread does so once it has reaped, before it pauses or waits for its rate (`cycles_spin`).
+            time = time.saturating_add(self.spec.thinkcycles.into());
+        }
         if self.depth.found().is_some() {
             // The slot was free, but the depth was lower.
             time = time.max(self.completed);
@@ -317,6 +324,7 @@ impl RunningJob {
     /// Returns when a command is submitted that is allowed from `begin` on.
     fn time_of(&mut self, command: &Command, begin: u64) -> u64 {
         self.thinks = false;
+        self.works = direction_of(command).is_some();
         let Some(direction) = direction_of(command) else { return begin };
         let due = self.rates.due(direction);
         let time = if self.sleeps(command, begin) {

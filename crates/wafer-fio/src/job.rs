@@ -110,10 +110,10 @@ pub struct JobSpec {
     pub thinktime_us: u64,
     /// `thinktime_blocks`, default 1.
     pub thinktime_blocks: u64,
-    /// `thinktime_blocks_type=issue`: commands count when they are submitted, instead of when the host has reaped them. Without a
-    /// clock they always do.
+    /// `thinktime_blocks_type=issue`: commands count when they are submitted, as always without a clock, not when reaped.
     pub thinktime_issued: bool,
-
+    /// `thinkcycles`: nanoseconds that the job's thread works for each command before the next. Only in a run with a clock.
+    pub thinkcycles: u32,
     /// `latency_target`: the queue depth, up to `iodepth`, follows the latency. Only a run with a clock has latencies.
     pub latency_target: Option<LatencyTarget>,
     /// `steadystate`: ends the job when it runs steadily. Only a run with a clock knows.

@@ -53,6 +53,7 @@ impl JobSpec {
             thinktime_us: 0,
             thinktime_blocks: 1,
             thinktime_issued: false,
+            thinkcycles: 0,
             fsync: 0,
             end_fsync: false,
             sync: false,

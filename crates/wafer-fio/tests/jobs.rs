@@ -69,6 +69,7 @@ fn plain(name: &str, line: u32) -> JobSpec {
         thinktime_us: 0,
         thinktime_blocks: 1,
         thinktime_issued: false,
+        thinkcycles: 0,
         submission: Submission::Inline,
         reaping: None,
         fsync: 0,

@@ -119,3 +119,23 @@ fn a_search_for_the_depth_submits_in_bursts_too() {
     let others = bursts.iter().filter(|at| in_flight(at) > 1).count();
     assert!(bursts.len() > 50 && others < 5, "{others} of {}", bursts.len());
 }
+
+/// By fio's source: after each command it waits for a completion if the queue is full, then spins (`do_io`).
+#[test]
+fn the_thread_works_for_each_command_before_the_next() {
+    let times = |latency: u64, job: JobSpec| -> Vec<u64> {
+        let mut jobs = ClosedLoop::new(vec![job], 1, false).unwrap();
+        drive(&mut jobs, latency).iter().map(|(time, ..)| *time).collect()
+    };
+    let working = |depth, commands| JobSpec { thinkcycles: 30, ..reader(depth, commands) };
+    assert_eq!(times(100, working(1, 4)), [0, 130, 260, 390]);
+    // All slots are in flight when the first command completes.
+    assert_eq!(times(100, working(3, 7)), [0, 30, 60, 130, 160, 190, 260]);
+    // The thread is the limit.
+    assert_eq!(times(100, working(8, 5)), [0, 30, 60, 90, 120]);
+    // It works before it pauses, and not after a Flush.
+    let pausing = JobSpec { thinktime_us: 1, thinktime_blocks: 2, ..working(1, 5) };
+    assert_eq!(times(100, pausing), [0, 130, 1260, 1390, 2520]);
+    let flushing = JobSpec { fsync: 2, direction: Direction::Write, ..working(1, 4) };
+    assert_eq!(times(100, flushing), [0, 130, 260, 360, 490]);
+}

@@ -185,8 +185,9 @@ impl Source for FioSource {
             let fsync = (job.fsync > 0).then_some("fsync");
             let end = job.end_fsync.then_some("end_fsync");
             let sync = job.sync.then_some("sync");
+            let cycles = (job.thinkcycles > 0).then_some("thinkcycles");
             let options =
-                [latency, steady, reaping, offload, fsync, end, sync].into_iter().flatten();
+                [latency, steady, reaping, offload, fsync, end, sync, cycles].into_iter().flatten();
             let told = options.map(|option| {
                 format!("job `{}`: {option} has no effect without a clock", job.name)
             });

@@ -122,6 +122,9 @@ fn options(job: &JobSpec) -> BTreeMap<String, String> {
             add("thinktime_blocks_type", "issue".to_owned());
         }
     }
+    if job.thinkcycles > 0 {
+        add("thinkcycles", job.thinkcycles.to_string());
+    }
     if job.fsync > 0 {
         add("fsync", job.fsync.to_string());
     }

@@ -56,9 +56,7 @@ pub(super) const IGNORED: &[(&str, &[&str])] = &[
         "job_max_open_zones", "ignore_zone_limits", "zone_reset_threshold", "zone_reset_frequency",
         "recover_zbd_write_error", "write_zone_remainder",
     ]),
-    ("pauses are idle time after thinktime_blocks commands", &[
-        "thinktime_spin", "thinkcycles",
-    ]),
+    ("pauses are idle time after thinktime_blocks commands", &["thinktime_spin"]),
     ("rates are kept exactly", &[
         "rate_min|ratemin", "rate_iops_min", "rate_cycle|ratecycle",
         "rate_ignore_thinktime",

@@ -214,6 +214,7 @@ pub(super) const OPTIONS: &[FioOption] = &[
     yes("thinktime", "", "Pause after `thinktime_blocks` commands", |s, v, _| set(&mut s.thinktime_us, v.time(false))),
     yes("thinktime_blocks", "", "Commands between two pauses", |s, v, _| set(&mut s.thinktime_blocks, v.read(|t, kb| value::integer(t, kb, 1, u32::MAX)))),
     yes("thinktime_blocks_type", "", "With a clock: whether commands count when they have completed or when they are issued", |s, v, _| set(&mut s.thinktime_issued, v.word(&[("complete", false), ("issue", true)]))),
+    yes("thinkcycles", "", "With a clock: cycles of 1 ns that the job's thread works for each command before it submits the next", |s, v, _| set(&mut s.thinkcycles, v.read(|t, kb| value::integer(t, kb, 0, u32::MAX)))),
     no("thinktime_iotime", "", OFF, "pauses after a time instead of a number of commands are not supported"),
     yes("rate", "", "Maximum bytes per second, by direction", |s, v, _| v.merge(&mut s.rate, value::NUMBERS, |t, kb| value::unsigned(t, kb, "a rate"))),
     yes("rate_iops", "", "Maximum commands per second, by direction", |s, v, _| v.merge(&mut s.rate_iops, value::NUMBERS, value::count)),

@@ -289,6 +289,7 @@ fn spec(job: &Job<'_>, instance: u32, phase: u32, target: &Target) -> Result<Job
         thinktime_us: s.thinktime_us,
         thinktime_blocks: u64::from(s.thinktime_blocks),
         thinktime_issued: s.thinktime_issued,
+        thinkcycles: s.thinkcycles,
         latency_target: (s.latency_target_us > 0).then(|| LatencyTarget {
             nanoseconds: s.latency_target_us.saturating_mul(1000),
             window: s.latency_window_us.saturating_mul(1000),

@@ -108,6 +108,7 @@ pub(super) struct Settings {
     pub(super) thinktime_us: u64,
     pub(super) thinktime_blocks: u32,
     pub(super) thinktime_issued: bool,
+    pub(super) thinkcycles: u32,
     pub(super) latency_target_us: u64,
     pub(super) latency_window_us: u64,
     pub(super) latency_percentile: f64,
