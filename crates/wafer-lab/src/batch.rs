@@ -7,6 +7,7 @@ use wafer_experiment::memory::available_memory;
 use wafer_record::{Record, Snapshot};
 
 use crate::control::{Control, Progress, SteadyStates};
+use crate::filled::FilledDrives;
 use crate::run::run;
 use wafer_experiment::Checked;
 use wafer_experiment::LabError;
@@ -38,6 +39,8 @@ impl Batch<'_> {
             .num_threads(self.threads.unwrap_or(0))
             .build()
             .map_err(|e| LabError::Run(format!("cannot start threads: {e}")))?;
+        let all = experiments.iter().map(|checked| &checked.experiment);
+        let filled = FilledDrives::shared(all, self.steady);
         let one = |(number, checked): (usize, &Checked)| {
             let _taken = memory.take(checked.memory_bytes);
             let progress = |p: Progress| (self.progress)(number, p);
@@ -45,7 +48,7 @@ impl Batch<'_> {
                 cancel: self.cancel,
                 progress: &progress,
                 watch: self.watch,
-                steady: self.steady,
+                steady: Some(&filled),
             };
             let result = run(&checked.experiment, control);
             (self.finished)(number, &result);

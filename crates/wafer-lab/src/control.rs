@@ -57,4 +57,10 @@ pub trait SteadyStates: Sync {
 
     /// Removes a key's entry, because it cannot be read.
     fn remove(&self, key: &Value);
+
+    /// Returns whether it also saves drives that have only their sequential and random precondition, whatever the
+    /// workload.
+    fn saves_filled(&self) -> bool {
+        false
+    }
 }

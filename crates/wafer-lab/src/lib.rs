@@ -5,8 +5,8 @@
 //!   `wafer-experiment` describes them.
 //!
 //! # Architecture
-//! - `run.rs` moves commands from the stream to the device in batches; `steady.rs` makes drives steady; `time/` runs
-//!   with a clock; `assemble.rs` creates the record. `precondition.rs`: what is written before.
+//! - `run.rs` moves commands from the stream to the device in batches; `time/` runs with a clock; `assemble.rs` creates the
+//!   record. `precondition.rs`: what is written before. `steady.rs` and `filled.rs`: drives saved for later runs.
 //!
 //! # Invariants
 //! - The same configuration, seed and version give the same timeline, bit by bit, whatever the number of
@@ -26,6 +26,7 @@ mod batch;
 mod clock;
 mod control;
 mod drive;
+mod filled;
 mod precondition;
 mod remarks;
 mod run;
@@ -35,6 +36,7 @@ mod time;
 #[cfg(not(target_arch = "wasm32"))]
 pub use batch::Batch;
 pub use control::{Control, Progress, Stage, SteadyStates};
+pub use filled::FilledDrives;
 pub use precondition::PreconditionStream;
 pub use remarks::{early_end, warnings};
 pub use run::{Steps, run, run_with_policy};

@@ -1,9 +1,10 @@
-//! Steady-state drives: how a run continues from a saved one. `run/underway.rs` creates them.
+//! Preconditioned drives: how a run continues from a saved one. `run/underway.rs` creates them.
 
 use std::io::{self, Read};
 
 use serde_json::{Value, json};
 use wafer_device::Device;
+use wafer_record::Precondition;
 use wafer_record::record::{SteadyRecord, WorkloadRecord};
 
 use crate::control::SteadyStates;
@@ -12,23 +13,50 @@ use wafer_experiment::Experiment;
 
 /// Logical bytes from which a drive is worth saving: a smaller one is steady within a second.
 const WORTH_KEEPING: u64 = 1 << 30;
+/// What a key of a filled drive has, and no other.
+const FILLED: &str = "filled";
 /// Maximum bytes of the device's state, without its map, that are trusted.
 const MOST_STATE: u64 = 4 << 30;
 
-/// Returns the key of the steady state of an experiment; none if it is not saved.
+/// How far a precondition has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reached {
+    /// Its sequential and random writes, which the workload has no part in.
+    Filled,
+    /// All of it: the drive is steady.
+    Steady,
+}
+
+impl Reached {
+    /// Returns whether a key is of a drive that has come as far.
+    pub(crate) fn is_of(self, key: &Value) -> bool {
+        key.get(FILLED).is_some() == (self == Reached::Filled)
+    }
+}
+
+/// Returns the key of a drive that the precondition of an experiment has brought so far; none if it is not saved.
 ///
 /// Times change no byte, and the volume starts afterwards: neither is part of it.
-fn key(experiment: &Experiment) -> Option<Value> {
+pub(crate) fn key(experiment: &Experiment, reached: Reached) -> Option<Value> {
+    if experiment.attribution {
+        return None;
+    }
     let precondition = experiment.precondition;
-    let whole = precondition.steady && !experiment.attribution;
-    if !whole || experiment.device.logical_bytes() < WORTH_KEEPING {
+    let config = experiment.device.config.of_bytes();
+    if reached == Reached::Filled {
+        // A sequential fill is done at once.
+        let precondition = Precondition { load: false, steady: false, ..precondition };
+        return (precondition.random > 0.0).then(|| {
+            json!({ "config": config, "seed": experiment.seed, FILLED: precondition.to_string() })
+        });
+    }
+    if !precondition.steady || experiment.device.logical_bytes() < WORTH_KEEPING {
         return None;
     }
     // Commands in memory have no name by which to know them again.
     if experiment.workload.kind() == "commands" {
         return None;
     }
-    let config = experiment.device.config.of_bytes();
     let workload = experiment.provenance(std::time::UNIX_EPOCH, Vec::new()).workload?;
     let workload = WorkloadRecord { volume: None, ..workload };
     let details = experiment.workload.details(&experiment.target()).ok()?;
@@ -56,20 +84,27 @@ fn identity(path: &std::path::Path) -> Option<Value> {
     Some(json!({ "path": path, "bytes": file.len(), "modified": age.as_nanos().to_string() }))
 }
 
-/// Returns the drive saved by an earlier run with the same key.
+/// Returns the drive saved by an earlier run with the same key, and how it became steady if it is.
 pub(crate) fn find(
     experiment: &Experiment,
     states: Option<&dyn SteadyStates>,
-) -> Option<(Drive, SteadyRecord)> {
-    let (key, states) = (key(experiment)?, states?);
-    let found = read(experiment, states.find(&key)?);
-    if found.is_err() {
-        states.remove(&key);
-    }
-    found.ok()
+) -> Option<(Drive, Option<SteadyRecord>)> {
+    let states = states?;
+    let of = |reached| {
+        let key = key(experiment, reached)?;
+        let found = read(experiment, states.find(&key)?);
+        if found.is_err() {
+            states.remove(&key);
+        }
+        found.ok()
+    };
+    of(Reached::Steady).or_else(|| of(Reached::Filled).filter(|_| states.saves_filled()))
 }
 
-fn read(experiment: &Experiment, mut from: Box<dyn Read>) -> io::Result<(Drive, SteadyRecord)> {
+fn read(
+    experiment: &Experiment,
+    mut from: Box<dyn Read>,
+) -> io::Result<(Drive, Option<SteadyRecord>)> {
     let damaged = |_| io::ErrorKind::InvalidData;
     let mut part = || -> io::Result<Vec<u8>> {
         let mut length = [0; 8];
@@ -82,7 +117,8 @@ fn read(experiment: &Experiment, mut from: Box<dyn Read>) -> io::Result<(Drive, 
         (&mut from).take(length).read_to_end(&mut bytes)?;
         Ok(bytes)
     };
-    let steady = SteadyRecord { kept: true, ..serde_json::from_slice(&part()?)? };
+    let steady: Option<SteadyRecord> = serde_json::from_slice(&part()?)?;
+    let steady = steady.map(|steady| SteadyRecord { kept: true, ..steady });
     let state = postcard::from_bytes(&part()?).map_err(damaged)?;
     let watch = Watch::new(experiment.attribution);
     let device = Device::restore(&experiment.device.config, watch, state, |map| {
@@ -97,17 +133,19 @@ fn read(experiment: &Experiment, mut from: Box<dyn Read>) -> io::Result<(Drive, 
     Ok((device.map_err(io::Error::other)?, steady))
 }
 
-/// Saves a steady-state drive for later runs with the same key.
+/// Saves a drive for later runs with the same key: a steady one with how it became so.
 pub(crate) fn keep(
     experiment: &Experiment,
     device: &Drive,
-    steady: &SteadyRecord,
+    steady: Option<&SteadyRecord>,
     states: Option<&dyn SteadyStates>,
 ) {
-    let (Some(key), Some(states)) = (key(experiment), states) else { return };
+    let reached = if steady.is_some() { Reached::Steady } else { Reached::Filled };
+    let Some(states) = states.filter(|it| steady.is_some() || it.saves_filled()) else { return };
+    let Some(key) = key(experiment, reached) else { return };
     states.keep(&key, &mut |to| {
         let state = postcard::to_allocvec(&device.state()).map_err(io::Error::other)?;
-        for part in [serde_json::to_vec(steady)?, state] {
+        for part in [serde_json::to_vec(&steady)?, state] {
             to.write_all(&(part.len() as u64).to_le_bytes())?;
             to.write_all(&part)?;
         }

@@ -21,7 +21,7 @@ pub use result::{Calibration, Figure, Parameter, Role, RowResult};
 use wafer_config::load_device;
 use wafer_config::profile;
 use wafer_interface::{GcPacing, OneOrMany, TimingConfig};
-use wafer_lab::{Control, LabError};
+use wafer_lab::{Control, FilledDrives, LabError, SteadyStates};
 use wafer_record::files::read_text;
 
 use self::bench::{Bench, Outcome};
@@ -83,6 +83,8 @@ pub struct Watch<'a> {
 /// Runs on the scaled drive, counted.
 struct Runs<'a> {
     bench: Bench,
+    /// Whatever its times, the drive is in the same state before a row.
+    filled: FilledDrives<'static>,
     seed: u64,
     watch: Watch<'a>,
     done: usize,
@@ -124,7 +126,8 @@ impl Runs<'_> {
         seconds: f64,
         seed: u64,
     ) -> Result<Outcome, LabError> {
-        let control = Control { cancel: self.watch.cancel, ..Control::unattended() };
+        let steady = Some(&self.filled as &dyn SteadyStates);
+        let control = Control { cancel: self.watch.cancel, steady, ..Control::unattended() };
         self.bench.run(timing, row, seconds, seed, control)
     }
 
@@ -173,7 +176,8 @@ pub fn calibrate(task: &Task, watch: Watch<'_>) -> Result<Calibration, LabError>
     let searched = if read.is_empty() { 0 } else { reads::RUNS * read.len() };
     let rest = searched + fitted.len() + predicted.len();
     let bench = Bench::new(&device, &text)?;
-    let mut runs = Runs { bench, seed: task.seed, watch, done: 0, all: 1 + LIMITS + rest };
+    let filled = FilledDrives::default();
+    let mut runs = Runs { bench, filled, seed: task.seed, watch, done: 0, all: 1 + LIMITS + rest };
     let mut timing = before.clone();
     let mut parameters = Vec::new();
     let mut notices = task.measured.notices.clone();

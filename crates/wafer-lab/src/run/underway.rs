@@ -58,6 +58,8 @@ pub(super) struct Underway {
 enum Step {
     /// Nothing has been done yet.
     Start,
+    /// The drive was kept: filled, or steady.
+    Kept,
     /// Writes the precondition.
     Fill(Box<dyn CommandStream>),
     /// Writes the workload's load.
@@ -112,7 +114,9 @@ impl Underway {
         let kept = steady::find(&experiment, states.filter(|_| keeps));
         let config = &experiment.device.config;
         let watch = Watch::new(experiment.attribution);
+        let is_filled = kept.is_some();
         let (kept, steady) = kept.unzip();
+        let steady = steady.flatten();
         let made: Result<Drive, _> = match (kept, policy) {
             (Some(kept), _) => Ok(kept),
             (None, None) => Device::with_observer(config, experiment.seed, watch),
@@ -131,7 +135,7 @@ impl Underway {
             jobs: built.jobs,
             time: None,
             wall: Duration::ZERO,
-            step: Step::Start,
+            step: if is_filled { Step::Kept } else { Step::Start },
             keeps,
             published,
             ignored: built.ignored,
@@ -181,7 +185,7 @@ impl Underway {
     fn turn(&mut self, control: Control<'_>) -> Result<bool, LabError> {
         let (device, pump) = (&mut self.device, &mut self.pump);
         match &mut self.step {
-            Step::Start => Ok(false),
+            Step::Start | Step::Kept => Ok(false),
             Step::Fill(stream) => pump.turn(device, stream.as_mut(), None, control),
             Step::Load => pump.turn(device, self.stream.as_mut(), None, control),
             Step::Steady(steady) => pump.turn(device, steady.stream.as_mut(), None, control),
@@ -192,15 +196,20 @@ impl Underway {
     /// Ends the step and begins the next one; returns whether there is one.
     fn next(&mut self, states: Option<&dyn SteadyStates>) -> Result<bool, LabError> {
         match &self.step {
-            Step::Start if self.steady.is_some() => {
-                // The drive was kept, with the load of its workload.
-                if self.experiment.precondition.load {
+            Step::Kept => {
+                // A steady drive has the load of its workload.
+                if self.steady.is_some() && self.experiment.precondition.load {
                     skip_load(self.stream.as_mut());
                 }
                 self.restart();
             }
             Step::Start => {}
-            Step::Fill(_) => self.restart(),
+            Step::Fill(_) => {
+                if self.keeps {
+                    steady::keep(&self.experiment, &self.device, None, states);
+                }
+                self.restart();
+            }
             Step::Load => {
                 if self.device.counters().host_bytes == 0 {
                     let reason =
@@ -214,7 +223,7 @@ impl Underway {
                     return Ok(true);
                 }
                 if let Some(made) = self.steady.as_ref().filter(|_| self.keeps) {
-                    steady::keep(&self.experiment, &self.device, made, states);
+                    steady::keep(&self.experiment, &self.device, Some(made), states);
                 }
                 self.restart();
             }
@@ -224,14 +233,14 @@ impl Underway {
         let (stage, stream) = match &self.step {
             Step::Fill(stream) => (Stage::Preconditioning, stream),
             Step::Steady(steady) => (Stage::Preconditioning, &steady.stream),
-            Step::Start | Step::Load => (Stage::Preconditioning, &self.stream),
+            Step::Start | Step::Kept | Step::Load => (Stage::Preconditioning, &self.stream),
             Step::Run => (Stage::Running, &self.stream),
         };
         self.pump = Pump::new(&self.device, stream.as_ref(), stage);
         let capacity = self.experiment.device.logical_bytes();
         match &self.step {
             Step::Fill(_) => self.pump.total = self.filling(),
-            Step::Start => {}
+            Step::Start | Step::Kept => {}
             Step::Load => self.pump.load = true,
             Step::Steady(_) => {
                 self.pump.total = Some(capacity);
@@ -250,9 +259,9 @@ impl Underway {
     fn following(&self) -> Result<Step, LabError> {
         let precondition = &self.experiment.precondition;
         let done = match self.step {
-            Step::Start if self.steady.is_some() => 3,
             Step::Start => 0,
-            Step::Fill(_) => 1,
+            Step::Kept if self.steady.is_some() => 3,
+            Step::Kept | Step::Fill(_) => 1,
             Step::Load => 2,
             Step::Steady(_) | Step::Run => 3,
         };
