@@ -1,12 +1,14 @@
+use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use serde_json::Value;
 use wafer_interface::{Command, Placement, stream};
 use wafer_record::{HandleKey, Precondition, Volume};
 
 use super::*;
-use crate::{FioSource, Options, Progress, Workload};
+use crate::{FilledDrives, FioSource, Options, Progress, SteadyStates, Workload};
 use wafer_experiment::source::Host;
 
 /// Single-page writes at scattered addresses, alternating between two placement handles.
@@ -221,4 +223,58 @@ fn snapshots_of_a_run_with_a_clock_have_model_time() {
     let seconds = record.time.unwrap().seconds;
     assert!(seconds > 0.5, "1 GiB at 1.5 GB/s: {seconds}");
     assert_eq!(*seen.lock().unwrap(), seconds);
+}
+
+/// Counts how often a drive was found.
+struct Counted<'a>(FilledDrives<'a>, AtomicU64);
+
+impl SteadyStates for Counted<'_> {
+    fn find(&self, key: &Value) -> Option<Box<dyn Read>> {
+        let found = self.0.find(key);
+        self.1.fetch_add(u64::from(found.is_some()), Ordering::Relaxed);
+        found
+    }
+
+    fn keep(&self, key: &Value, write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) {
+        self.0.keep(key, write);
+    }
+
+    fn remove(&self, key: &Value) {
+        self.0.remove(key);
+    }
+
+    fn saves_filled(&self) -> bool {
+        self.0.saves_filled()
+    }
+}
+
+/// A run on a drive that another one has filled gives what it gives alone, whatever the policy learned from the fill.
+#[test]
+fn a_drive_is_filled_once_for_runs_that_begin_alike() {
+    let with = |experiment: &Experiment, filled: &Counted<'_>| {
+        let control = Control { steady: Some(filled), ..Control::unattended() };
+        run_built(experiment, scatter(experiment, 40_000, None), None, control).unwrap()
+    };
+    let results = |record: &Record| {
+        let mut value = serde_json::to_value(record).unwrap();
+        for key in ["performance", "provenance"] {
+            value[key] = Value::Null;
+        }
+        value
+    };
+    let precondition: Precondition = "sequential+random:1.5".parse().unwrap();
+    for policy in wafer_device::policy::POLICIES {
+        let mut one = Experiment { precondition, ..experiment(None, 20) };
+        one.device.config.gc.policy = policy.name.to_owned();
+        let mut other = one.clone();
+        other.device.config.gc.forced_free *= 2.0;
+        let another = Experiment { seed: 8, ..one.clone() };
+        let all = [&one, &one, &other, &another, &one];
+        let filled = Counted(FilledDrives::shared(all.into_iter(), None), AtomicU64::new(0));
+        for experiment in all {
+            let alone = results(&result(experiment, 40_000, None));
+            assert_eq!(results(&with(experiment, &filled)), alone, "{}", policy.name);
+        }
+        assert_eq!(filled.1.into_inner(), 2, "{}: what is not shared is not kept", policy.name);
+    }
 }
