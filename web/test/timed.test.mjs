@@ -61,6 +61,20 @@ describe("a report of runs with a clock", () => {
     await done();
   });
 
+  test("bandwidth over time is that of each direction of the selected run", async () => {
+    const { page, done } = await open(url);
+    for (const [at, record] of records.entries()) {
+      await page.locator("#selected").selectOption(String(at));
+      const lines = await series(page, "bandwidth-chart");
+      assert.deepEqual(lines.map((line) => line.label), ["reads", "writes"]);
+      for (const [line, key] of [[lines[0], "read"], [lines[1], "write"]]) {
+        close_to(line.x, record.time.series.seconds, "seconds");
+        close_to(line.y, record.time.series[key].bytes_per_second, key);
+      }
+    }
+    await done();
+  });
+
   test("latency over time and the use of the dies follow the selected run", async () => {
     const { page, done } = await open(url);
     const over = async () => (await series(page, "latency-time-chart")).find((l) => l.label === "reads, mean").y;
