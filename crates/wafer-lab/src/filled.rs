@@ -6,12 +6,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
 use wafer_experiment::Experiment;
+use wafer_experiment::memory::available_memory;
 
 use crate::control::SteadyStates;
 use crate::steady::{Reached, key};
 
-/// Most bytes that are kept; drives after that are filled for each run.
-const MOST: usize = 512 << 20;
+/// Most bytes that are kept, and most of the available memory; drives after that are filled for each run.
+const MOST: u64 = 512 << 20;
+const MOST_PART: u64 = 8;
 
 /// Drives that have their sequential and random precondition. Steady-state drives are left to another store.
 #[derive(Default)]
@@ -59,7 +61,9 @@ impl SteadyStates for FilledDrives<'_> {
             return;
         }
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.values().map(|one| one.len()).sum::<usize>() + state.len() <= MOST {
+        let bytes = kept.values().map(|one| one.len()).sum::<usize>() + state.len();
+        let most = available_memory().map_or(MOST, |bytes| MOST.min(bytes / MOST_PART));
+        if bytes as u64 <= most {
             kept.insert(name, state.into());
         }
     }

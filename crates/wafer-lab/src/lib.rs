@@ -18,7 +18,8 @@
 //! [`LabError`], as in `wafer-experiment`. A run stops at the first error.
 //!
 //! # What it does not implement
-//! - Saving and restoring the state of a run. A caller may save steady-state drives ([`SteadyStates`]).
+//! - Saving and restoring the state of a run. A caller may save steady-state drives ([`SteadyStates`]), and several runs
+//!   may begin with the same filled drive ([`FilledDrives`]).
 
 mod assemble;
 #[cfg(not(target_arch = "wasm32"))]
