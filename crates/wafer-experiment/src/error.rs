@@ -66,7 +66,8 @@ impl LabError {
     }
 
     /// Returns this error as that of a named part.
-    pub(crate) fn of(self, part: &str) -> Self {
+    #[must_use]
+    pub fn of(self, part: &str) -> Self {
         LabError::Part { part: part.to_owned(), source: Box::new(self) }
     }
 

@@ -397,6 +397,55 @@ fn a_depth_beside_a_job_with_a_clock_is_told() {
     assert!(notices("").iter().all(|line| line != told));
 }
 
+/// Returns the results of two tenants with `rate` on a drive with a clock: a model, and jobs of a file.
+fn shared_by_rate(model: &str, jobs: &str, rates: [u32; 2]) -> Record {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("j.fio"), jobs).unwrap();
+    let [first, second] = rates;
+    let text = format!(
+        "volume = \"0.05x\"\ntime = true\n[device]\nprofile = \"pm9a3\"\ncapacity = \"1GiB\"\n\
+         reclaim_unit.size = \"4MiB\"\n\
+         [[tenants]]\nname = \"a\"\nsize = \"512MiB\"\nrate = {first}\nworkload = {{ {model} }}\n\
+         [[tenants]]\nname = \"b\"\noffset = \"512MiB\"\nrate = {second}\nworkload = {{ fio = \"j.fio\" }}\n"
+    );
+    let path = folder.path().join("e.toml");
+    std::fs::write(&path, text).unwrap();
+    let experiment = Experiment::from_file(&path, &Options::default()).unwrap();
+    run(&experiment.check().unwrap().experiment, Control::unattended()).unwrap()
+}
+
+/// The commands of a model have no end, so they must not be taken ahead of the drive.
+#[test]
+fn a_model_continues_by_rate_when_a_job_has_ended() {
+    let jobs = "[j]\nrw=randwrite\nbs=8k\nio_size=1m\n";
+    let record = shared_by_rate("model = \"jesd219a\"", jobs, [1, 1]);
+    assert_eq!(record.summary.host_bytes, (1 << 30) / 20 / 512 * 512);
+    assert_eq!(figure(&record, "b", "written"), 1_048_576.0);
+}
+
+#[test]
+fn shares_and_waits_hold_together_with_a_clock() {
+    let rate = |record: &Record, job: &str| {
+        record.time.as_ref().unwrap().jobs[job].write.as_ref().unwrap().bytes_per_second
+    };
+    let close = |ours: f64, expected: f64| assert!((ours / expected - 1.0).abs() < 0.03, "{ours}");
+    // The slower one sets the pace of both.
+    let jobs = "[j]\nrw=randwrite\nbs=4k\niodepth=4\nrate_iops=1000\ntime_based\nruntime=1d\n";
+    let record = shared_by_rate("model = \"jesd219a\"", jobs, [3, 1]);
+    close(rate(&record, "b/j"), 4_096_000.0);
+    close(rate(&record, "a"), 3.0 * 4_096_000.0);
+    let jobs = jobs.replace("rate_iops=1000", "thinkcycles=1000");
+    let model = "model = \"aerospike\", queue_depth = 1, think_time_us = 10_000";
+    let record = shared_by_rate(model, &jobs, [1, 1]);
+    let time = record.time.as_ref().unwrap();
+    let one = &time.jobs["a"];
+    let requests =
+        |all: &Option<_>| all.as_ref().map_or(0, |r: &wafer_record::time::Requests| r.count);
+    let count = requests(&one.read) + requests(&one.write) + requests(&one.trim);
+    assert!(count as f64 <= time.seconds * 100.0 + 1.0, "{count} in {} s", time.seconds);
+    close(rate(&record, "b/j"), rate(&record, "a"));
+}
+
 /// `trace` is a key of the model, not another kind of workload.
 #[test]
 fn a_model_reads_a_trace() {

@@ -105,10 +105,12 @@ impl Tenants {
         }
     }
 
-    /// Names the tenant or job of each command in its ticket, even if no tenant waits for completions.
+    /// Names the tenant or job of each command in its ticket, even if no tenant waits for completions, and keeps the times
+    /// of tenants that all have some, however they share the drive.
     #[must_use]
-    pub fn with_tickets(self) -> Self {
-        Tenants { tickets: true, ..self }
+    pub fn with_clock(self) -> Self {
+        let timed = self.tenants.iter().all(|queue| queue.tenant.stream.description().timed);
+        Tenants { tickets: true, timed, ..self }
     }
 
     /// Returns the tenant whose turn it is, whose next command is then ready.

@@ -14,6 +14,7 @@ use super::summary;
 use crate::args::RunArgs;
 use crate::batch::{check_all, run_all};
 use crate::cancel::is_cancelled;
+use crate::errors;
 use wafer_output as output;
 
 pub(crate) fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
@@ -59,9 +60,12 @@ pub(crate) fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
 
     let mut records = Vec::new();
     let mut failures = Vec::new();
-    for result in results {
+    for (experiment, result) in experiments.iter().zip(results) {
         match result {
             Ok(record) => records.push(record),
+            Err(error) if experiments.len() > 1 && !is_cancelled() => {
+                failures.push(error.of(&format!("{}, seed {}", experiment.name, experiment.seed)));
+            }
             Err(error) => failures.push(error),
         }
     }
@@ -78,8 +82,10 @@ pub(crate) fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
             print(&experiments, &records, &references)?;
         }
     }
-    if let Some(error) = failures.into_iter().next() {
-        return Err(error.into());
+    if let Some(last) = failures.pop() {
+        // A cancelled run has ended as all others have.
+        failures.iter().filter(|_| !is_cancelled()).for_each(|e| output::error(&errors::lab(e)));
+        return Err(last.into());
     }
     #[cfg(feature = "serve")]
     if let Some(live) = live {

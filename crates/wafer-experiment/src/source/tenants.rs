@@ -143,7 +143,8 @@ impl Source for TenantsSource {
         let (mut tenants, mut depths) = (Vec::new(), Vec::new());
         let has_rates = self.tenants.iter().any(|entry| entry.file.rate.is_some());
         let by_time = self.tenants[0].file.pace == Some(PaceFile::Time);
-        let by_clock = target.timed && !has_rates && !by_time;
+        // With shares too: a stream without an end must not run ahead of the drive while others wait for it.
+        let by_clock = target.timed && !by_time;
         for (i, entry) in self.tenants.iter().enumerate() {
             let device = entry.part_of(target.device)?;
             let own =
@@ -187,7 +188,7 @@ impl Source for TenantsSource {
             });
         }
         let shares: Vec<f64> = self.tenants.iter().filter_map(|e| e.file.rate).collect();
-        let pacing = if !shares.is_empty() {
+        let pacing = if has_rates {
             Pacing::Shares(shares)
         } else if by_clock {
             Pacing::Clock
@@ -204,7 +205,7 @@ impl Source for TenantsSource {
             Pacing::ClosedLoop(depths)
         };
         let tenants = Tenants::new(tenants, pacing);
-        built.stream = Box::new(if target.timed { tenants.with_tickets() } else { tenants });
+        built.stream = Box::new(if target.timed { tenants.with_clock() } else { tenants });
         Ok(built)
     }
 }
