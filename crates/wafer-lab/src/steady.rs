@@ -98,7 +98,7 @@ pub(crate) fn find(
         }
         found.ok()
     };
-    of(Reached::Steady).or_else(|| of(Reached::Filled).filter(|_| states.saves_filled()))
+    of(Reached::Steady).or_else(|| states.saves_filled().then(|| of(Reached::Filled)).flatten())
 }
 
 fn read(
