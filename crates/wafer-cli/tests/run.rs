@@ -211,6 +211,19 @@ fn a_failed_or_refused_run_leaves_nothing() {
 }
 
 #[test]
+fn each_failed_run_of_several_is_named() {
+    let output = good(&["--precondition", "load", "--seeds", "2"]);
+    assert_eq!(output.status.code(), Some(2));
+    let text = String::from_utf8(output.stderr).unwrap();
+    let errors: Vec<&str> = text.lines().filter(|line| line.starts_with("error: ")).collect();
+    assert_eq!(errors.len(), 2, "{text}");
+    for (seed, line) in errors.iter().enumerate() {
+        let name = format!(", seed {seed}: precondition: `load`: the workload has nothing to load");
+        assert!(line.contains(&name), "{text}");
+    }
+}
+
+#[test]
 fn outputs_that_cannot_be_are_refused_before_the_run() {
     let folder = tempfile::tempdir().unwrap();
     let here = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();

@@ -114,7 +114,7 @@ impl Underway {
         let kept = steady::find(&experiment, states.filter(|_| keeps));
         let config = &experiment.device.config;
         let watch = Watch::new(experiment.attribution);
-        let is_filled = kept.is_some();
+        let is_kept = kept.is_some();
         let (kept, steady) = kept.unzip();
         let steady = steady.flatten();
         let made: Result<Drive, _> = match (kept, policy) {
@@ -135,7 +135,7 @@ impl Underway {
             jobs: built.jobs,
             time: None,
             wall: Duration::ZERO,
-            step: if is_filled { Step::Kept } else { Step::Start },
+            step: if is_kept { Step::Kept } else { Step::Start },
             keeps,
             published,
             ignored: built.ignored,
