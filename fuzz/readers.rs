@@ -133,7 +133,7 @@ fn text(input: &[u8]) -> Option<&str> {
 
 /// Reads a fio job file: any text yields jobs on a device or a one-line error.
 pub(crate) fn job(input: &[u8]) -> Signature {
-    use wafer_fio::file::{JobFile, Target};
+    use wafer_fio_file::{JobFile, Target};
     let Some(text) = text(input) else { return Signature::new() };
     let target = Target {
         namespace_bytes: vec![1 << 24, 1 << 20],

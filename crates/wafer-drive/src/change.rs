@@ -50,6 +50,8 @@ pub(crate) enum Change<N> {
     Firmware(Firmware),
     /// An event was added to the persistent event log.
     Event(PersistentEvent),
+    /// A precondition began or ended.
+    Precondition { running: bool },
     /// The value of a feature was saved.
     Feature { fid: u8, value: Vec<u8> },
 }

@@ -56,6 +56,8 @@ pub(super) struct Saved<N> {
     pub(super) seed: u64,
     pub(super) initial: Initial,
     pub(super) life: Life,
+    #[serde(default)]
+    pub(super) preconditioning: bool,
     pub(super) hosts: Vec<String>,
     pub(super) events: EventLog,
     #[serde(default)]
@@ -104,6 +106,7 @@ impl Drive {
             seed: inner.seed,
             initial: inner.initial,
             life: self.life(inner),
+            preconditioning: inner.preconditioning,
             hosts: inner.hosts.clone(),
             events: inner.events.clone(),
             sanitized: inner.sanitized,

@@ -3,29 +3,12 @@
 use std::sync::Arc;
 
 use wafer_interface::{Command, CommandStream, Op, Placement, RgId, RuhId, StreamState};
+use wafer_journal::{MAX_COMMANDS, Transferred};
 use wafer_nvme::{FdpEventType, Status};
 
 use super::change::Change;
 use super::emulated::Origin;
-use super::journal::MAX_COMMANDS;
 use super::{Batch, Drive, DriveError, EventRecord, Inner, Namespace};
-
-/// Numbers of data transfer commands, which SMART counts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Transferred {
-    /// Read and compare commands.
-    pub reads: u64,
-    /// Write commands.
-    pub writes: u64,
-}
-
-impl Transferred {
-    /// Counts commands.
-    pub fn by(commands: &[Command]) -> Self {
-        let count = |op| commands.iter().filter(|command| command.op == op).count() as u64;
-        Transferred { reads: count(Op::Read), writes: count(Op::Write) }
-    }
-}
 
 /// A row of Reclaim Unit Handle Status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +23,8 @@ pub struct HandleStatus {
 
 impl Drive {
     /// Fills a new drive before the first command of a host, without data: it reads as zeroes. Calls `progress` with the
-    /// bytes written so far, and stops when that returns false.
+    /// bytes written so far, and stops when that returns false. A drive that was filled only in part cannot be opened
+    /// again.
     ///
     /// # Errors
     /// [`DriveError::Used`], [`DriveError::Interrupted`] or [`DriveError::Unrecorded`].
@@ -52,6 +36,7 @@ impl Drive {
         if self.counters().life.power_cycles > 1 {
             return Err(DriveError::Used);
         }
+        self.note_precondition(true)?;
         let (mut commands, mut written) = (wafer_interface::Batch::with_capacity(MAX_COMMANDS), 0);
         loop {
             commands.clear();
@@ -62,9 +47,16 @@ impl Drive {
                 return Err(DriveError::Interrupted);
             }
             if state != StreamState::Ready {
-                return Ok(());
+                return self.note_precondition(false);
             }
         }
+    }
+
+    fn note_precondition(&self, running: bool) -> Result<(), DriveError> {
+        let mut inner = self.lock();
+        inner.preconditioning = running;
+        let noted = self.commit(&mut inner, &Change::Precondition { running });
+        noted.map_err(|_| DriveError::Unrecorded)
     }
 
     /// Applies a batch to the device, in order, and empties it. Commands on namespaces that have been deleted or

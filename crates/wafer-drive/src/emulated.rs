@@ -84,7 +84,8 @@ impl Drive {
         let Some(emulation) = self.emulation.get().filter(|_| !commands.is_empty()) else {
             return inner.execute(namespaces, commands, transferred, timestamp);
         };
-        for command in commands {
+        let mut deallocated = 0;
+        for (at, command) in commands.iter().enumerate() {
             inner.device.observer_mut().wants_work = true;
             inner.execute(
                 namespaces,
@@ -92,6 +93,14 @@ impl Drive {
                 std::mem::take(&mut transferred),
                 timestamp,
             );
+            // The ranges of a Dataset Management command are one request, with the work of all.
+            let next = commands.get(at + 1).map(|next| next.op);
+            if (command.op, next) == (Op::Deallocate, Some(Op::Deallocate)) {
+                deallocated = command.blocks.saturating_add(deallocated);
+                continue;
+            }
+            let blocks = command.blocks.saturating_add(std::mem::take(&mut deallocated));
+            let command = &Command { blocks, ..*command };
             let geometry = inner.device.geometry();
             let first =
                 geometry.namespaces.get(command.namespace.index()).map_or(0, |pages| pages.start);

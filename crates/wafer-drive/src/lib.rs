@@ -10,7 +10,7 @@
 //! - `wafer-storage` stores the data, makes short writes atomic, and has all access to files.
 //! - `events.rs`: the FDP event log. `persistent_log.rs`: the persistent event log. `recorder.rs`: captures.
 //!   `snapshot.rs`: state for monitoring.
-//! - `persistence.rs`: when the files are written; `checkpoint.rs`, `journal.rs`, `change.rs`: their contents;
+//! - `persistence.rs`: when the files are written; `checkpoint.rs`, `wafer-journal`, `change.rs`: their contents;
 //!   `resume.rs`: restoring a drive; `health.rs`: failing files. `life.rs`: SMART counts, events. `wear.rs`: wear.
 //! - `sanitize.rs`: Sanitize. `self_test.rs`: Device Self-test. `operations.rs`: the state of both.
 //! - `firmware.rs`: firmware slots. `download.rs`: images.
@@ -45,7 +45,6 @@ mod end_of_life;
 mod events;
 mod firmware;
 mod health;
-mod journal;
 mod life;
 mod manage;
 mod namespace;
@@ -74,7 +73,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
 pub use batch::Batch;
-pub use commands::{HandleStatus, Transferred};
+pub use commands::HandleStatus;
 pub use download::{Download, Downloader, FIRMWARE_GRANULARITY, MAX_IMAGE};
 use end_of_life::EndOfLife;
 pub use end_of_life::Spare;
@@ -117,6 +116,7 @@ use crate::random::{Random, SystemRandom};
 use checkpoint::Initial;
 pub use emulated::{Origin, Ticket};
 use wafer_emulation::Emulation;
+pub use wafer_journal::Transferred;
 use wafer_storage::{Backend, DataFile, DataSpec, Files, LogWork, Storage};
 pub use wafer_storage::{clock, random};
 
@@ -133,6 +133,8 @@ pub(crate) struct Inner {
     seed: u64,
     initial: Initial,
     pub(crate) life: Life,
+    /// Whether a precondition has begun and not ended.
+    preconditioning: bool,
     pub(crate) events: EventLog,
     sanitized: Sanitized,
     self_tests: SelfTests,
@@ -248,6 +250,7 @@ impl Drive {
                 persistent_log: PersistentLog::default(),
                 features: BTreeMap::new(),
                 life: Life { power_cycles: 1, ..Life::default() },
+                preconditioning: false,
                 recorder: None,
                 record_error: None,
                 hosts: Vec::new(),
@@ -516,7 +519,7 @@ impl Drive {
         let mut rest = commands;
         let mut recorded = Ok(());
         loop {
-            let (part, after) = rest.split_at(rest.len().min(journal::MAX_COMMANDS));
+            let (part, after) = rest.split_at(rest.len().min(wafer_journal::MAX_COMMANDS));
             let timestamp = inner.timestamp();
             recorded = recorded.and(self.journal_batch(inner, timestamp, transferred, part));
             let namespaces = self.namespaces.read().unwrap_or_else(PoisonError::into_inner);

@@ -1,7 +1,7 @@
 //! The files of a drive, kept next to its data file, and when they are written.
 //!
 //! `FILE.state` is a checkpoint (`checkpoint.rs`): the device, its namespaces and its counters at one moment.
-//! `FILE.journal` (`journal.rs`) holds everything that happened since. The device is deterministic, so replaying the
+//! `FILE.journal` (`wafer-journal`) holds everything that happened since. The device is deterministic, so replaying the
 //! journal on the checkpoint (`resume.rs`) restores the drive after a kill.
 //!
 //! Each file holds the drive's UUID. Checkpoint and journal also hold their generation, which each checkpoint
@@ -21,12 +21,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use wafer_interface::Command;
+use wafer_journal::{Ending, Journal, Transferred};
 use wafer_nvme::Status;
 
 use super::change::Change;
-use super::journal::{Ending, Journal};
 use super::manage::uuid;
-use super::{Drive, DriveError, Environment, Inner, Life, Namespace, Transferred};
+use super::{Drive, DriveError, Environment, Inner, Life, Namespace};
 use wafer_storage::JournalFile;
 use wafer_storage::{Storage, StorageFile};
 use wafer_storage::{SyncNote, WriteLog};

@@ -5,11 +5,11 @@ use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
 use wafer_interface::{Command, LBA_BYTES, NsId, Op, Placement};
+use wafer_journal::{Ending, Entry};
 use wafer_nvme::HardwareErrorCode;
 
 use super::change::Change;
 use super::checkpoint::{self, Saved};
-use super::journal::{Ending, Entry};
 use super::persistence::{self, Persistence};
 use super::{Drive, DriveError, Inner, Namespace, space};
 
@@ -51,6 +51,7 @@ impl Drive {
         inner.seed = saved.seed;
         inner.initial = saved.initial;
         inner.life = saved.life;
+        inner.preconditioning = saved.preconditioning;
         inner.hosts = saved.hosts;
         inner.events = saved.events;
         self.set_sanitized(&mut inner, saved.sanitized);
@@ -89,6 +90,10 @@ impl Drive {
                 "the last server was killed or could not save; the device resumes from its last checkpoint \
                  and the {replayed} commands after it, {survives}"
             ));
+        }
+        if inner.preconditioning {
+            let reason = "the precondition of this drive was interrupted; remove its files to create it anew";
+            return Err(wrong(&state, reason.to_owned()));
         }
         if let Some(data) = self.backend.data_file() {
             data.written_again();
@@ -200,7 +205,7 @@ impl Drive {
     ) -> io::Result<(u64, bool)> {
         let mut replayed = 0;
         let mut frames = files.journal.frames();
-        while let Some(entry) = frames.next()? {
+        while let Some(entry) = frames.next_entry()? {
             match entry {
                 Entry::Batch { timestamp, transferred, commands } => {
                     replayed += commands.len() as u64;
@@ -213,7 +218,7 @@ impl Drive {
                 Entry::Change(change) => self.replay_change(inner, *change)?,
             }
         }
-        Ok((replayed, frames.is_damaged()?))
+        Ok((replayed, frames.is_damaged::<Change<Namespace>>()?))
     }
 
     /// Rewrites data that is in the file but may not be on the medium. After a failed sync, an operating system
@@ -301,6 +306,7 @@ impl Drive {
             Change::SelfTests(tests) => inner.self_tests = tests,
             Change::Firmware(firmware) => inner.firmware = firmware,
             Change::Event(event) => inner.persistent_log.push(event),
+            Change::Precondition { running } => inner.preconditioning = running,
             Change::Feature { fid, value } => {
                 inner.features.insert(fid, value);
             }

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use wafer_device::{DeviceConfig, EnduranceConfig};
-use wafer_drive::{Drive, DriveOptions, Environment, Given, NamespaceRequest};
+use wafer_drive::{Drive, DriveError, DriveOptions, Environment, Given, NamespaceRequest};
 use wafer_faults::{FaultyStorage, ManualClock, Operation};
 use wafer_storage::DataSpec;
 
 use crate::{commands, config, on, open, options};
-use wafer_interface::{Bytes, Command, NsId, Placement, RuhId};
+use wafer_interface::stream::from_fn;
+use wafer_interface::{Bytes, Command, CommandStream, NsId, Placement, RuhId};
 
 #[test]
 fn a_killed_server_loses_nothing_that_it_counted() {
@@ -59,6 +60,44 @@ fn a_killed_server_loses_nothing_that_it_counted() {
     assert_eq!(third.namespace(1).unwrap().identity(), identity);
     assert_eq!(third.snapshot().counters, straight.snapshot().counters);
     assert_eq!(third.unsafe_shutdowns(), 1);
+}
+
+/// Returns a precondition of four batches, during which the journal fills once.
+fn filling() -> impl CommandStream {
+    let mut left = commands(200_000, 1);
+    from_fn(move |batch, max| batch.extend(left.drain(..max.min(left.len()))))
+}
+
+#[test]
+fn a_drive_that_was_preconditioned_in_part_is_refused() {
+    for (closed, until) in [(false, 2), (false, 4), (true, 2), (true, 4)] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("drive.img");
+        let first = open(&path).unwrap();
+        let mut pieces = 1;
+        let stopped = first.precondition(&mut filling(), |_| {
+            pieces += 1;
+            pieces < until
+        });
+        assert!(matches!(stopped, Err(DriveError::Interrupted)), "{stopped:?}");
+        // Killed, or ended in order.
+        if closed {
+            first.close().unwrap();
+        }
+        drop(first);
+        let refused = open(&path).err().expect("it is refused").to_string();
+        assert!(
+            refused.contains("drive.img.state: the precondition of this drive was"),
+            "{refused}"
+        );
+        for end in ["", ".state", ".journal"] {
+            std::fs::remove_file(folder.path().join(format!("drive.img{end}"))).unwrap();
+        }
+        let second = open(&path).unwrap();
+        second.precondition(&mut filling(), |_| true).unwrap();
+        drop(second);
+        assert_eq!(open(&path).unwrap().snapshot().counters.commands, 200_000);
+    }
 }
 
 #[test]

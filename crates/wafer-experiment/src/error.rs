@@ -10,7 +10,7 @@ pub enum LabError {
     Config(#[from] ConfigError),
     /// A fio job file cannot be read.
     #[error(transparent)]
-    JobFile(#[from] wafer_fio::file::FioError),
+    JobFile(#[from] wafer_fio_file::FioError),
     /// The jobs of a fio job file or their shares cannot be used.
     #[error(transparent)]
     Jobs(#[from] wafer_fio::WorkloadError),

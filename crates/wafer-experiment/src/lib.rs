@@ -44,4 +44,4 @@ pub use source::{CommandsSource, FioSource, Source, Workload, find_model, model_
 #[cfg(not(target_arch = "wasm32"))]
 pub use source::{TraceFile, TraceSource};
 pub use wafer_apps::model::ModelInfo;
-pub use wafer_fio::file::NOT_SIMULATED;
+pub use wafer_fio_file::NOT_SIMULATED;

@@ -1,12 +1,11 @@
-//! fio job files as streams of commands.
+//! The jobs of fio as streams of commands.
 //!
 //! # What it is
-//! A [`JobSpec`] is one job of a fio file with every option resolved, a [`JobStream`] its commands, and a [`Mixer`] all
+//! A [`JobSpec`] is one job of a fio file with every option resolved (`wafer-fio-file` reads them), a [`JobStream`] its commands, and a [`Mixer`] all
 //! jobs of a workload as one [`CommandStream`](wafer_interface::CommandStream): phases one after another, the jobs of a
 //! phase together, by a closed loop or by given shares of the bytes.
 //!
 //! # Architecture
-//! - [`mod@file`] reads job files: text to sections, options, values, regions, phases, jobs.
 //! - `job_stream/`: the commands of one job. `address.rs` draws addresses;
 //!   a random map remembers which blocks a pass has visited.
 //! - `rate.rs`: `rate` and `rate_iops`, for drivers with a clock and without.
@@ -17,7 +16,7 @@
 //! The same jobs and seed give the same commands, however they are batched, on every platform; no
 //! command leaves its job's region (a sequential one may reach over its end, as in fio, never over the
 //! namespace's); a random map gives each block once a pass. The laws are fio's, and
-//! `tests/fidelity.rs` holds them against the real fio.
+//! `tests/fidelity.rs` of `wafer-fio-file` holds them against the real fio.
 //!
 //! # Error model
 //! Everything that comes from outside is checked when a stream is built ([`WorkloadError`], one line
@@ -29,7 +28,6 @@
 
 mod address;
 mod error;
-pub mod file;
 pub mod flow;
 pub mod job;
 mod job_stream;

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use toml_edit::DocumentMut;
 use wafer_config::{ResolvedDevice, device_from_text};
-use wafer_fio::file::Target;
+use wafer_fio_file::Target;
 use wafer_interface::{GcPacing, TimingConfig};
 use wafer_lab::{Control, Experiment, FioSource, LabError, Options, Workload, run};
 

@@ -5,8 +5,8 @@
 
 use std::path::Path;
 
-use wafer_fio::file::{FioError, JobFile, NOT_SIMULATED, Target};
 use wafer_fio::job::{BlockSize, JobSpec};
+use wafer_fio_file::{FioError, JobFile, NOT_SIMULATED, Target};
 use wafer_lab::LabError;
 
 /// Options of names, reports, and the length of a run, which is our own.

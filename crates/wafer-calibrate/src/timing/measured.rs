@@ -297,7 +297,7 @@ fn parse(label: &str, text: &str) -> Result<Vec<Row>, LabError> {
 
 #[cfg(test)]
 mod tests {
-    use wafer_fio::file::{JobFile, Target};
+    use wafer_fio_file::{JobFile, Target};
 
     use super::*;
 

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use wafer_closed_loop::ClosedLoop;
-use wafer_fio::file::{JobFile, Jobs, Target};
 use wafer_fio::job::Submission;
-use wafer_fio::{JobSpec, Mixer, MixerOptions, Pace, WorkloadError, file};
+use wafer_fio::{JobSpec, Mixer, MixerOptions, Pace, WorkloadError};
+use wafer_fio_file::{JobFile, Jobs, Target};
 use wafer_record::files::read_text;
 use wafer_record::record::{IgnoredOption, JobRecord};
 
@@ -76,7 +76,7 @@ impl FioSource {
             && let Some((name, after)) = from.split_once('}')
         {
             replaced += before;
-            match file::environment(name).filter(|value| !value.contains(['\n', '\r'])) {
+            match wafer_fio_file::environment(name).filter(|value| !value.contains(['\n', '\r'])) {
                 Some(value) => replaced += &value,
                 // The reader of the file says where it stands.
                 None => replaced += &rest[before.len()..rest.len() - after.len()],
@@ -236,7 +236,7 @@ fn parse(table: Layers, files: &Files, path: &Path) -> Result<Workload, LabError
 }
 
 fn ignored(jobs: &Jobs) -> Vec<IgnoredOption> {
-    let told = |option: &file::IgnoredOption| IgnoredOption {
+    let told = |option: &wafer_fio_file::IgnoredOption| IgnoredOption {
         option: option.name.to_owned(),
         file: option.file.display().to_string(),
         line: option.line,

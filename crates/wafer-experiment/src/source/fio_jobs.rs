@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
-use wafer_fio::file::Jobs;
 use wafer_fio::job::{
     BlockSize, Direction, Distribution, JobSpec, Order, PlacementRule, READ, RateProcess,
     Sequencer, Submission, TRIM, WRITE,
 };
+use wafer_fio_file::Jobs;
 use wafer_interface::Bytes;
 use wafer_record::record::JobRecord;
 

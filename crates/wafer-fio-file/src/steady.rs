@@ -1,7 +1,7 @@
 //! The options of `steadystate`.
 
 use super::value;
-use crate::job::{Measure, SteadyState};
+use wafer_fio::job::{Measure, SteadyState};
 
 /// The options that only `steadystate_duration` gives an effect.
 pub(super) const STEADY_STATE: [&str; 4] =

@@ -6,17 +6,18 @@
 //! The frames before the last [`Journal::sync`] also survive a power loss. The check covers the payload, its position
 //! and the generation: reading stops at the first torn frame, and remains of an earlier generation are never taken for
 //! frames.
+//!
+//! The crate stores changes as JSON and does not know what they are.
 
 use std::io;
 use std::sync::Arc;
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
 use wafer_interface::{Command, NsId, Op, Placement};
 use wafer_nvme::crc32c;
-
-use super::change::Change;
-use super::{Namespace, Transferred};
-use wafer_storage::JournalFile;
-use wafer_storage::{SyncNote, WriteLog};
+use wafer_storage::{JournalFile, SyncNote, WriteLog};
 
 const MAGIC: [u8; 8] = *b"WAFERJNL";
 const VERSION: u32 = 4;
@@ -31,7 +32,7 @@ const FRAME: usize = 8;
 const BATCH: usize = 24;
 const COMMAND: usize = 16;
 /// Maximum number of commands per frame.
-pub(super) const MAX_COMMANDS: usize = 1 << 16;
+pub const MAX_COMMANDS: usize = 1 << 16;
 /// Maximum bytes of a payload.
 const MAX_PAYLOAD: usize = BATCH + MAX_COMMANDS * COMMAND;
 /// Bytes read at a time.
@@ -39,7 +40,7 @@ const PIECE: u64 = 4 << 20;
 
 /// How the last server of a journal ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ending {
+pub enum Ending {
     /// It did not shut down cleanly.
     Killed = 0,
     /// It saved the drive.
@@ -50,13 +51,13 @@ pub(super) enum Ending {
 
 /// The header of a journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Header {
+pub struct Header {
     /// UUID of the drive.
-    pub(super) drive: [u8; 16],
+    pub drive: [u8; 16],
     /// The checkpoint that the frames follow; 0 before the first checkpoint.
-    pub(super) generation: u64,
+    pub generation: u64,
     /// How the last server ended.
-    pub(super) ending: Ending,
+    pub ending: Ending,
     /// Room for frames, in bytes.
     capacity: u64,
     /// Size of the write log, in bytes.
@@ -117,21 +118,40 @@ fn number<const N: usize>(bytes: &[u8], at: usize) -> u64 {
     bytes[at..at + N].iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
 }
 
-/// One entry of a journal.
-pub(super) enum Entry {
+/// Numbers of data transfer commands, which SMART counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Transferred {
+    /// Read and compare commands.
+    pub reads: u64,
+    /// Write commands.
+    pub writes: u64,
+}
+
+impl Transferred {
+    /// Counts commands.
+    pub fn by(commands: &[Command]) -> Self {
+        let count = |op| commands.iter().filter(|command| command.op == op).count() as u64;
+        Transferred { reads: count(Op::Read), writes: count(Op::Write) }
+    }
+}
+
+/// One entry of a journal; `C` is a change of the drive other than commands of the device.
+pub enum Entry<C> {
     /// Commands that completed together.
     Batch {
         /// The Timestamp feature at that time: milliseconds and attributes.
         timestamp: (u64, u8),
+        /// The data transfer commands among those that hosts sent.
         transferred: Transferred,
+        /// The commands of the device, in order.
         commands: Vec<Command>,
     },
-    /// A change of the drive other than commands of the device.
-    Change(Box<Change<Namespace>>),
+    /// A change.
+    Change(Box<C>),
 }
 
 /// An open journal.
-pub(super) struct Journal {
+pub struct Journal {
     file: Arc<JournalFile>,
     header: Header,
     /// Failed syncs of the file when this generation began.
@@ -144,7 +164,7 @@ pub(super) struct Journal {
 
 impl Journal {
     /// Creates a journal without a checkpoint, with room for `capacity` bytes of frames and `log` bytes of write log.
-    pub(super) fn create(
+    pub fn create(
         file: Arc<JournalFile>,
         drive: [u8; 16],
         capacity: u64,
@@ -160,7 +180,7 @@ impl Journal {
     }
 
     /// Opens a journal. The inner error is the reason why the file is not a journal.
-    pub(super) fn open(file: Arc<JournalFile>) -> io::Result<Result<Self, &'static str>> {
+    pub fn open(file: Arc<JournalFile>) -> io::Result<Result<Self, &'static str>> {
         let length = file.len()?;
         if length < HEADER as u64 {
             return Ok(Err(if length == 0 { "empty" } else { "truncated" }));
@@ -172,22 +192,22 @@ impl Journal {
     }
 
     /// Opens the write log without changing it.
-    pub(super) fn write_log(&self) -> io::Result<WriteLog> {
+    pub fn write_log(&self) -> io::Result<WriteLog> {
         WriteLog::open(Arc::clone(&self.file), LOG, self.header.log)
     }
 
     /// Reads the sync note of the data file.
-    pub(super) fn sync_note(&self) -> io::Result<SyncNote> {
+    pub fn sync_note(&self) -> io::Result<SyncNote> {
         SyncNote::open(Arc::clone(&self.file), NOTE)
     }
 
     /// Returns the header.
-    pub(super) fn header(&self) -> Header {
+    pub fn header(&self) -> Header {
         self.header
     }
 
     /// Begins a generation, without frames.
-    pub(super) fn begin(&mut self, generation: u64) -> io::Result<()> {
+    pub fn begin(&mut self, generation: u64) -> io::Result<()> {
         let header = Header { generation, ending: Ending::Killed, ..self.header };
         self.failures = self.write_header(header)?;
         self.used = 0;
@@ -196,12 +216,12 @@ impl Journal {
 
     /// Stores the header again. The last server may have written it without being able to sync it, so that a power loss
     /// would bring back an older one.
-    pub(super) fn confirm(&mut self) -> io::Result<()> {
+    pub fn confirm(&mut self) -> io::Result<()> {
         self.write_header(self.header).map(|_| ())
     }
 
     /// Stores how the server ended.
-    pub(super) fn end(&mut self, ending: Ending) -> io::Result<()> {
+    pub fn end(&mut self, ending: Ending) -> io::Result<()> {
         self.write_header(Header { ending, ..self.header }).map(|_| ())
     }
 
@@ -215,7 +235,7 @@ impl Journal {
     }
 
     /// Returns whether a batch of this many commands still fits.
-    pub(super) fn has_room(&self, commands: usize) -> bool {
+    pub fn has_room(&self, commands: usize) -> bool {
         self.fits(BATCH + commands * COMMAND)
     }
 
@@ -224,7 +244,7 @@ impl Journal {
     }
 
     /// Writes a batch of at most [`MAX_COMMANDS`] commands, for which there must be room.
-    pub(super) fn batch(
+    pub fn batch(
         &mut self,
         timestamp: (u64, u8),
         transferred: Transferred,
@@ -247,7 +267,7 @@ impl Journal {
     }
 
     /// Assembles the frame of a change and returns whether it fits.
-    pub(super) fn prepare(&mut self, change: &Change<&Namespace>) -> io::Result<bool> {
+    pub fn prepare(&mut self, change: &impl Serialize) -> io::Result<bool> {
         self.buffer.clear();
         self.buffer.extend_from_slice(&[0; FRAME]);
         self.buffer.push(1);
@@ -257,7 +277,7 @@ impl Journal {
     }
 
     /// Writes the prepared frame.
-    pub(super) fn append(&mut self) -> io::Result<()> {
+    pub fn append(&mut self) -> io::Result<()> {
         let payload = (self.buffer.len() - FRAME) as u32;
         let check = self.check(self.used, &self.buffer[FRAME..]);
         self.buffer[..4].copy_from_slice(&payload.to_le_bytes());
@@ -268,12 +288,12 @@ impl Journal {
     }
 
     /// Returns the bytes of frames of this generation.
-    pub(super) fn used(&self) -> u64 {
+    pub fn used(&self) -> u64 {
         self.used
     }
 
     /// Removes the frames after the first `used` bytes.
-    pub(super) fn retract(&mut self, used: u64) -> io::Result<()> {
+    pub fn retract(&mut self, used: u64) -> io::Result<()> {
         self.used = used;
         self.file.write_at(&[0; FRAME], self.header.frames() + used)
     }
@@ -288,7 +308,7 @@ impl Journal {
     }
 
     /// Returns a reader of the frames up to the first torn one.
-    pub(super) fn frames(&self) -> Frames<'_> {
+    pub fn frames(&self) -> Frames<'_> {
         Frames { journal: self, at: 0, piece: Vec::new(), start: 0 }
     }
 
@@ -296,13 +316,13 @@ impl Journal {
     ///
     /// # Errors
     /// The medium fails, or a sync has failed in this generation, so a new generation has to begin.
-    pub(super) fn sync(&self) -> io::Result<()> {
+    pub fn sync(&self) -> io::Result<()> {
         self.file.sync_since(self.failures)
     }
 }
 
 /// Reads the frames of a journal, one piece of the file at a time.
-pub(super) struct Frames<'a> {
+pub struct Frames<'a> {
     journal: &'a Journal,
     /// Offset of the next frame from the first frame.
     at: u64,
@@ -330,7 +350,7 @@ impl Frames<'_> {
     }
 
     /// Returns the next entry.
-    pub(super) fn next(&mut self) -> io::Result<Option<Entry>> {
+    pub fn next_entry<C: DeserializeOwned>(&mut self) -> io::Result<Option<Entry<C>>> {
         let Some(head) = self.bytes(FRAME)? else { return Ok(None) };
         let (length, check) = (number::<4>(head, 0) as usize, number::<4>(head, 4) as u32);
         if length == 0 || length > MAX_PAYLOAD {
@@ -350,15 +370,15 @@ impl Frames<'_> {
 
     /// Returns whether the frame that ended the reading is damaged, that is, followed by an intact one. A kill never
     /// causes that; a power loss may keep a later frame but not this one.
-    pub(super) fn is_damaged(&mut self) -> io::Result<bool> {
+    pub fn is_damaged<C: DeserializeOwned>(&mut self) -> io::Result<bool> {
         let length = self.bytes(FRAME)?.map_or(0, |head| number::<4>(head, 0));
         self.at += FRAME as u64 + length;
-        Ok(length <= MAX_PAYLOAD as u64 && self.next()?.is_some())
+        Ok(length <= MAX_PAYLOAD as u64 && self.next_entry::<C>()?.is_some())
     }
 }
 
 /// Decodes a payload whose check is correct.
-fn decode(payload: &[u8]) -> io::Result<Entry> {
+fn decode<C: DeserializeOwned>(payload: &[u8]) -> io::Result<Entry<C>> {
     let damaged = || io::Error::other("damaged");
     match payload[0] {
         0 if payload.len() >= BATCH && (payload.len() - BATCH).is_multiple_of(COMMAND) => {

@@ -2,7 +2,7 @@
 
 use super::error::quote;
 use super::value;
-use crate::job::{DIRECTIONS, Distribution, READ, TRIM, WRITE};
+use wafer_fio::job::{DIRECTIONS, Distribution, READ, TRIM, WRITE};
 
 /// fio's table sizes.
 const BSSPLIT_MAX: usize = 64;

@@ -1,7 +1,14 @@
 use std::path::Path;
 
-use super::*;
+use serde::Deserialize;
 use wafer_storage::{Files, Storage as _};
+
+use super::*;
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+enum Change {
+    Delete { nsid: u32 },
+}
 
 const DRIVE: [u8; 16] = [7; 16];
 
@@ -21,7 +28,7 @@ fn file(folder: &Path) -> Arc<JournalFile> {
 /// Returns the commands of a journal by batch.
 fn batches(journal: &Journal) -> Vec<Vec<Command>> {
     let mut frames = journal.frames();
-    std::iter::from_fn(|| frames.next().unwrap())
+    std::iter::from_fn(|| frames.next_entry::<Change>().unwrap())
         .map(|entry| match entry {
             Entry::Batch { commands, .. } => commands,
             Entry::Change(_) => panic!("a change"),
@@ -40,7 +47,7 @@ fn frames_of_the_generation_come_back_and_no_others() {
     assert_eq!(journal.header().generation, 0);
     journal.begin(7).unwrap();
     (1..40).for_each(|count| add(&mut journal, count));
-    let change = Change::<&Namespace>::Delete { nsid: 9 };
+    let change = Change::Delete { nsid: 9 };
     assert!(journal.prepare(&change).unwrap());
     journal.append().unwrap();
     drop(journal);
@@ -49,16 +56,17 @@ fn frames_of_the_generation_come_back_and_no_others() {
     assert_eq!((header.drive, header.generation, header.ending), (DRIVE, 7, Ending::Killed));
     let mut frames = journal.frames();
     for count in 1..40 {
-        let Some(Entry::Batch { timestamp, transferred, commands: found }) = frames.next().unwrap()
+        let Some(Entry::Batch { timestamp, transferred, commands: found }) =
+            frames.next_entry::<Change>().unwrap()
         else {
             panic!("batch {count} is missing");
         };
         assert_eq!((timestamp, transferred), ((1, 2), Transferred { reads: 3, writes: 4 }));
         assert_eq!(found, commands(count));
     }
-    let Some(Entry::Change(change)) = frames.next().unwrap() else { panic!("no change") };
-    assert!(matches!(*change, Change::Delete { nsid: 9 }));
-    assert!(frames.next().unwrap().is_none());
+    let Some(Entry::Change(change)) = frames.next_entry().unwrap() else { panic!("no change") };
+    assert_eq!(change, Box::new(Change::Delete { nsid: 9 }));
+    assert!(frames.next_entry::<Change>().unwrap().is_none());
     // A new generation hides the frames of the old one.
     journal.begin(8).unwrap();
     add(&mut journal, 1);
@@ -83,17 +91,19 @@ fn a_torn_frame_ends_the_journal() {
         journal.file.write_at(&[one[0] ^ 1], journal.header.frames() + 6 * frame + byte).unwrap();
         assert_eq!(batches(&journal).len(), 6, "byte {byte}");
         let mut frames = journal.frames();
-        while frames.next().unwrap().is_some() {}
+        while frames.next_entry::<Change>().unwrap().is_some() {}
         // A wrong length hides the frames behind it.
-        assert_eq!(frames.is_damaged().unwrap(), byte > 3, "byte {byte}");
+        assert_eq!(frames.is_damaged::<Change>().unwrap(), byte > 3, "byte {byte}");
         journal.file.write_at(&one, journal.header.frames() + 6 * frame + byte).unwrap();
     }
     assert_eq!(batches(&journal).len(), 10);
     // A retracted frame is not damaged, although a later frame is intact.
     journal.retract(8 * frame).unwrap();
     let mut frames = journal.frames();
-    (0..8).for_each(|_| assert!(frames.next().unwrap().is_some()));
-    assert!(frames.next().unwrap().is_none() && !frames.is_damaged().unwrap());
+    (0..8).for_each(|_| assert!(frames.next_entry::<Change>().unwrap().is_some()));
+    assert!(
+        frames.next_entry::<Change>().unwrap().is_none() && !frames.is_damaged::<Change>().unwrap()
+    );
 }
 
 #[test]

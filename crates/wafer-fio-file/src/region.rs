@@ -3,7 +3,7 @@
 
 use super::settings::Settings;
 use super::value::Amount;
-use crate::job::Order;
+use wafer_fio::job::Order;
 
 /// Bytes of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

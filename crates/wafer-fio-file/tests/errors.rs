@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use proptest::prelude::*;
-use wafer_fio::file::{FioError, JobFile, Jobs, Target};
+use wafer_fio_file::{FioError, JobFile, Jobs, Target};
 
 fn target() -> Target {
     Target {

@@ -3,9 +3,9 @@
 //! Both sides have fixed seeds: a test that passes keeps passing.
 
 use crate::fio::{Io, commands_of_jobs, counts, fio, ours, same_counts, same_distribution, share};
-use wafer_fio::file::{JobFile, Target};
 use wafer_fio::job::{BlockSize, Direction, Distribution, JobSpec, Order, Sequencer};
 use wafer_fio::{Mixer, MixerOptions};
+use wafer_fio_file::{JobFile, Target};
 use wafer_interface::Op;
 
 const KIB: u64 = 1 << 10;

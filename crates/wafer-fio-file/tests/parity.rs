@@ -6,8 +6,8 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use wafer_fio::JobStream;
-use wafer_fio::file::{JobFile, Jobs, Target};
 use wafer_fio::job::{BlockSize, JobSpec};
+use wafer_fio_file::{JobFile, Jobs, Target};
 
 const MIB: u64 = 1 << 20;
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::job::JobSpec;
+use wafer_fio::job::JobSpec;
 
 /// The properties of the device that a job file depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use super::placement::Placement;
 use super::steady::Steady;
 use super::target::IgnoredOption;
 use super::value::Amount;
-use crate::job::{
+use wafer_fio::job::{
     DIRECTIONS, Direction, Distribution, Exit, Order, RateProcess, Sequencer, Submission,
 };
 

@@ -3,11 +3,11 @@
 
 use std::path::PathBuf;
 
-use wafer_fio::file::{JobFile, Jobs, Target};
 use wafer_fio::job::{
     BlockSize, Direction, Distribution, Order, PlacementRule, RateProcess, Sequencer, Submission,
 };
 use wafer_fio::{Exit, JobSpec, LatencyTarget, Measure, SteadyState};
+use wafer_fio_file::{JobFile, Jobs, Target};
 
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;

@@ -20,8 +20,8 @@
 //! chooses the namespace and is not opened.
 //!
 //! # Not implemented
-//! Several files per job, zoned devices, replay of traces, `flow`, `random_distribution=sequence`, SPRandom, the
-//! streams directive, `$mb_memory` and `$ncpus` (a workload must not depend on the machine).
+//! Several files per job, zoned devices, replay of traces, `random_distribution=sequence`, SPRandom, the streams
+//! directive, `$mb_memory` and `$ncpus` (a workload must not depend on the machine).
 //!
 //! # Errors
 //! [`FioError`]: one line with file, line and option. No content of a file panics.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::error::quote;
 use super::ini;
-use crate::job::PlacementRule;
+use wafer_fio::job::PlacementRule;
 
 /// fio's table sizes.
 const PLIDS_MAX: usize = 128;

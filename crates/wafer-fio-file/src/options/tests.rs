@@ -41,7 +41,7 @@ const NONSENSE: [&str; 12] = [
 
 #[test]
 fn nonsense_is_refused_by_the_name_of_the_option() {
-    let target = crate::file::Target {
+    let target = crate::Target {
         namespace_bytes: vec![1 << 20],
         namespace_handles: vec![1],
         page_bytes: 4096,
@@ -56,7 +56,7 @@ fn nonsense_is_refused_by_the_name_of_the_option() {
             }
             tried += 1;
             let job = format!("[a]\nrw=write\nsize=1m\n{}={value}\n", option.name);
-            let read = crate::file::JobFile::parse(&job, "a.fio").and_then(|f| f.resolve(&target));
+            let read = crate::JobFile::parse(&job, "a.fio").and_then(|f| f.resolve(&target));
             let error = read.expect_err(&format!("{}={value}", option.name)).to_string();
             let place = format!("a.fio:4: {}: ", option.name);
             assert!(error.starts_with(&place) && !error.contains('\n'), "{value}: {error}");
@@ -67,7 +67,7 @@ fn nonsense_is_refused_by_the_name_of_the_option() {
 
 #[test]
 fn a_job_file_is_text_and_its_exponents_are_bounded() {
-    let error = crate::file::JobFile::parse("[a]\nrw=wri\0te\n", "a.fio").unwrap_err();
+    let error = crate::JobFile::parse("[a]\nrw=wri\0te\n", "a.fio").unwrap_err();
     assert_eq!(error.to_string(), "a.fio:2: a NUL byte: this is not text");
     for (theta, accepted) in [("0.99", true), ("50", true), ("51", false), ("1e9", false)] {
         let read = distribution::random_distribution(&format!("zipf:{theta}"), 1024);

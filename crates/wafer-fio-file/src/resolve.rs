@@ -8,8 +8,8 @@ use super::region::{self, Blocks, Region};
 use super::settings::{Context, MAX_JOBS, Settings};
 use super::steady::STEADY_STATE;
 use super::target::Target;
-use crate::flow::Flow;
-use crate::job::{
+use wafer_fio::flow::Flow;
+use wafer_fio::job::{
     BlockSize, DIRECTIONS, Direction, Distribution, JobSpec, LatencyTarget, Order, Reaping,
     Submission,
 };

@@ -13,7 +13,7 @@ use super::nearest::did_you_mean;
 use super::placement::{self, Interface, Select};
 use super::settings::{Context, IODEPTH_MAX, MAX_JOBS, Settings};
 use super::value;
-use crate::job::{DIRECTIONS, Direction, Exit, Order, RateProcess, Sequencer, Submission};
+use wafer_fio::job::{DIRECTIONS, Direction, Exit, Order, RateProcess, Sequencer, Submission};
 
 /// The value of an option line.
 pub(super) struct Value<'a> {

@@ -8,7 +8,7 @@
 
 use super::error::quote;
 use super::expr;
-use crate::job::DIRECTIONS;
+use wafer_fio::job::DIRECTIONS;
 
 /// Largest number an option may have: fio's 64-bit signed parser.
 const MAX: i128 = i64::MAX as i128;
