@@ -6,7 +6,8 @@ use wafer_cache::Cache;
 use wafer_lab::{Batch, Checked, Experiment, LabError, SteadyStates};
 use wafer_record::{Record, Snapshot};
 
-use crate::cancel::{CANCEL, cancel_on_ctrl_c};
+use crate::cancel::{CANCEL, cancel_on_ctrl_c, is_cancelled};
+use crate::errors;
 use crate::progress::Bar;
 use wafer_output as output;
 
@@ -45,6 +46,14 @@ pub(crate) fn run_all(
         results[number] = Err(error);
     }
     Ok(results)
+}
+
+/// Returns the last failure, after it has printed the others.
+pub(crate) fn failed(mut failures: Vec<LabError>) -> Result<(), LabError> {
+    let Some(last) = failures.pop() else { return Ok(()) };
+    // A cancelled run has ended as all others have.
+    failures.iter().filter(|_| !is_cancelled()).for_each(|e| output::error(&errors::lab(e)));
+    Err(last)
 }
 
 /// Checks all experiments before any of them runs.

@@ -267,6 +267,40 @@ fn comparisons_tell_which_policy_wears_a_drive_out() {
 }
 
 #[test]
+fn a_comparison_names_the_runs_that_fail_and_ranks_the_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let job = std::fs::canonicalize(JOB).unwrap();
+    let device = "profile = \"warp\", capacity = \"64MiB\", reclaim_unit.size = \"1MiB\", overprovisioning = 0.5";
+    let mut paths = Vec::new();
+    for (name, precondition) in [("loads", "load"), ("fills", "sequential")] {
+        let path = folder.path().join(format!("{name}.toml"));
+        let text = format!(
+            "volume = \"2x\"\nprecondition = \"{precondition}\"\ndevice = {{ {device} }}\nworkload.fio = \"{}\"\n",
+            job.display()
+        );
+        std::fs::write(&path, text).unwrap();
+        paths.push(path.to_str().unwrap().to_owned());
+    }
+    let compare = ["compare", "greedy", "fifo", "--seeds", "2", "--workloads"];
+    let run = |paths: &[String]| {
+        let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+        let output = wafer(&[&compare[..], &paths].concat());
+        assert_eq!(output.status.code(), Some(2));
+        let [errors, table] =
+            [output.stderr, output.stdout].map(|it| String::from_utf8(it).unwrap());
+        let errors: Vec<&str> = errors.lines().filter(|line| line.starts_with("error: ")).collect();
+        assert_eq!(errors.len(), 4, "{errors:?}");
+        for (line, run) in errors.iter().zip(["greedy, seed 0", "greedy, seed 1", "fifo, seed 0"]) {
+            assert!(line.contains(&format!("loads, {run}: precondition: `load`")), "{line}");
+        }
+        table
+    };
+    assert_eq!(run(&paths[..1]), "");
+    let table = run(&paths);
+    assert!(table.contains("fills") && !table.contains("loads"), "{table}");
+}
+
+#[test]
 fn options_of_a_job_that_take_no_time_here_are_told() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("waits.fio");

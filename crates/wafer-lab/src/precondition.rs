@@ -103,5 +103,7 @@ mod tests {
         for text in wrong.into_iter().chain(["load+sequential", "load+load", "load+"]) {
             assert!(text.parse::<Precondition>().is_err(), "{text}");
         }
+        let error = "random:1001".parse::<Precondition>().unwrap_err();
+        assert_eq!(error, "`random:1001` is not above 0 and at most 1000 capacities");
     }
 }

@@ -6,6 +6,9 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// Maximum logical capacities of random writes.
+const MAX_RANDOM: f64 = 1000.0;
+
 /// State of the device when the run starts. Text form: `fresh`, or one or more of `sequential`,
 /// `random:N`, `load` and `steady` in this order, joined by `+`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -57,8 +60,9 @@ impl FromStr for Precondition {
                 random => {
                     let times = random.strip_prefix("random:").and_then(|n| n.parse().ok());
                     state.random = times.ok_or_else(fail)?;
-                    if !(state.random > 0.0 && state.random <= 1000.0) {
-                        return Err(fail());
+                    if !(state.random > 0.0 && state.random <= MAX_RANDOM) {
+                        let limits = format!("above 0 and at most {MAX_RANDOM} capacities");
+                        return Err(format!("`{random}` is not {limits}"));
                     }
                     2
                 }

@@ -4,12 +4,12 @@ use std::collections::HashSet;
 use std::io::Write as _;
 
 use wafer_lab::{Control, Experiment, LabError, Options};
-use wafer_record::{Outputs, Record};
+use wafer_record::Outputs;
 use wafer_studies::ranking::{Ranking, WorkloadRanking, bound, experiments, workload};
 
 use crate::args::CompareArgs;
-use crate::batch::{check_all, run_all};
-use crate::cancel::CANCEL;
+use crate::batch::{check_all, failed, run_all};
+use crate::cancel::{CANCEL, is_cancelled};
 use wafer_output as output;
 use wafer_output::Table;
 
@@ -47,18 +47,31 @@ pub(crate) fn run(args: &CompareArgs, quiet: bool) -> anyhow::Result<()> {
     let ends = checked.iter().filter_map(|run| run.experiment.unusual_end(run.total_bytes));
     output::notices(quiet, ends.filter(|text| said.insert(text.clone())));
     let results = run_all(&checked, args.threads, quiet, None, |_, _| Ok(()))?;
-    let records: Vec<Record> = results.into_iter().collect::<Result<_, LabError>>()?;
     let (each, seeds) = (policies.len() * args.seeds as usize, args.seeds as usize);
-    for (number, record) in records.iter().enumerate() {
-        let policy = &policies[number % each / seeds];
-        let warnings = wafer_lab::warnings(record);
-        let named = warnings.iter().map(|text| format!("{policy}: {text}"));
-        named.filter(|text| said.insert(text.clone())).for_each(|text| output::warning(&text));
-    }
-
-    let mut ranked = Vec::new();
-    for (path, records) in args.workloads.iter().zip(records.chunks(each)) {
-        let Some(mut ranking) = WorkloadRanking::of(&policies, records, &baseline) else {
+    let mut results = results.into_iter().zip(&checked);
+    let (mut ranked, mut failures) = (Vec::new(), Vec::new());
+    for path in &args.workloads {
+        let mut records = Vec::new();
+        for (number, (result, run)) in results.by_ref().take(each).enumerate() {
+            let policy = &policies[number / seeds];
+            let Experiment { name, seed, .. } = &run.experiment;
+            match result {
+                Ok(record) => {
+                    let warnings = wafer_lab::warnings(&record).into_iter();
+                    let named = warnings.map(|text| format!("{policy}: {text}"));
+                    let new = named.filter(|text| said.insert(text.clone()));
+                    new.for_each(|text| output::warning(&text));
+                    records.push(record);
+                }
+                Err(error) if is_cancelled() => failures.push(error),
+                Err(error) => failures.push(error.of(&format!("{name}, {policy}, seed {seed}"))),
+            }
+        }
+        // A workload is ranked by all its runs.
+        if records.len() < each {
+            continue;
+        }
+        let Some(mut ranking) = WorkloadRanking::of(&policies, &records, &baseline) else {
             continue;
         };
         if let Some(classes) = args.bound {
@@ -67,6 +80,9 @@ pub(crate) fn run(args: &CompareArgs, quiet: bool) -> anyhow::Result<()> {
             ranking.bound = Some(bound(&experiment, classes, control)?);
         }
         ranked.push(ranking);
+    }
+    if !failures.is_empty() && (ranked.is_empty() || is_cancelled()) {
+        return Ok(failed(failures)?);
     }
     let ranking = Ranking::new(&baseline, ranked);
     if let Some(path) = &args.markdown {
@@ -78,7 +94,7 @@ pub(crate) fn run(args: &CompareArgs, quiet: bool) -> anyhow::Result<()> {
     if !outputs.has_stdout() {
         print(&ranking)?;
     }
-    Ok(())
+    Ok(failed(failures)?)
 }
 
 /// Returns the policies named, each once; `all` is every one.

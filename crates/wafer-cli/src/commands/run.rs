@@ -12,9 +12,8 @@ use wafer_record::{Outputs, Record, RecordError, write_json};
 use super::live;
 use super::summary;
 use crate::args::RunArgs;
-use crate::batch::{check_all, run_all};
+use crate::batch::{check_all, failed, run_all};
 use crate::cancel::is_cancelled;
-use crate::errors;
 use wafer_output as output;
 
 pub(crate) fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
@@ -82,11 +81,7 @@ pub(crate) fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
             print(&experiments, &records, &references)?;
         }
     }
-    if let Some(last) = failures.pop() {
-        // A cancelled run has ended as all others have.
-        failures.iter().filter(|_| !is_cancelled()).for_each(|e| output::error(&errors::lab(e)));
-        return Err(last.into());
-    }
+    failed(failures)?;
     #[cfg(feature = "serve")]
     if let Some(live) = live {
         live.linger(quiet);
