@@ -4,7 +4,8 @@
 //! `rate_iops` or `thinktime` permit, whichever is later. With `iodepth_low` or `iodepth_batch_complete_min` it submits
 //! several together once several have completed (`reaper.rs`). `latency_target` adapts the depth to the latency
 //! (`depth.rs`), and `steadystate` ends jobs that run steadily (`steady.rs`). A phase begins when every command of the
-//! previous one has completed. Other streams keep a fixed number of commands in flight (`fixed_depth.rs`).
+//! previous one has completed. Other streams keep a fixed number of commands in flight (`fixed_depth.rs`), or submit
+//! theirs at their times next to streams that wait (`open_loop.rs`).
 //!
 //! # Invariants
 //! The same jobs, seed and completions give the same commands at the same times.
@@ -15,11 +16,13 @@
 mod depth;
 mod fixed_depth;
 mod job;
+mod open_loop;
 mod reaper;
 mod steady;
 
 pub use fixed_depth::FixedDepth;
 use job::RunningJob;
+pub use open_loop::OpenLoop;
 use steady::Watch;
 use wafer_fio::{Exit, Flows, JobSpec, JobStream, WorkloadError, prepare};
 use wafer_interface::{

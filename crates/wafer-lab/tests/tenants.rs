@@ -252,6 +252,49 @@ fn traces_share_a_device_by_their_times() {
     assert!(half.abs_diff(1000 * 4096) <= 20 * 4096, "{half}");
 }
 
+/// A trace follows its timestamps next to a model that fills its queue.
+#[test]
+fn a_trace_arrives_by_its_times_next_to_a_model() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = |i: u64| format!("0,W,{},4096,{}\n", i * 4096, 1_577_808_000_000_000 + i * 50);
+    let text: String = (0..20_000).map(line).collect();
+    std::fs::write(folder.path().join("t.csv"), text).unwrap();
+    let path = folder.path().join("e.toml");
+    let experiment = |time: bool, pace: &str, model_first: bool| {
+        let trace = format!(
+            "[[tenants]]\nname = \"trace\"\nsize = \"512MiB\"\n{pace}\
+             workload = {{ trace = \"t.csv\", format = \"alibaba\" }}\n"
+        );
+        let model = "[[tenants]]\nname = \"model\"\noffset = \"512MiB\"\n\
+                     workload = { model = \"jesd219a\", queue_depth = 4 }\n";
+        let tenants = if model_first { [model, &trace] } else { [&trace, model] }.concat();
+        let text = format!(
+            "volume = \"0.3x\"\ntime = {time}\n[device]\nprofile = \"pm9a3\"\ncapacity = \"1GiB\"\n\
+             reclaim_unit.size = \"4MiB\"\n{tenants}"
+        );
+        std::fs::write(&path, text).unwrap();
+        Experiment::from_file(&path, &Options::default()).unwrap().check().unwrap()
+    };
+    let [mut seconds, mut model] = [Vec::new(), Vec::new()];
+    for (pace, model_first) in
+        [("pace = \"time\"\n", false), ("pace = \"time\"\n", true), ("", false)]
+    {
+        let checked = experiment(true, pace, model_first);
+        assert!(checked.notices.iter().all(|note| !note.contains("pace")), "{:?}", checked.notices);
+        let time = run(&checked.experiment, Control::unattended()).unwrap().time.unwrap();
+        let requests = |job: &str| time.jobs[job].write.as_ref().unwrap().count as f64;
+        seconds.push(requests("trace") / time.seconds);
+        model.push(requests("model") / time.seconds);
+    }
+    // By its times 20,000 a second, however the tenants are listed; one after the other, as many as the drive completes.
+    assert!(seconds[..2].iter().all(|rate| (rate / 20_000.0 - 1.0).abs() < 0.01), "{seconds:?}");
+    assert!(seconds[2] > 40_000.0, "{seconds:?}");
+    assert!((model[0] / model[1] - 1.0).abs() < 0.02, "{model:?}");
+    let told = "tenant trace: without a clock, pace = \"time\" has an effect only for all tenants";
+    let untimed = experiment(false, "pace = \"time\"\n", false).notices;
+    assert!(untimed.iter().any(|note| note == told), "{untimed:?}");
+}
+
 /// Each fits by itself, together they fit into no machine: refused before the first is built.
 #[test]
 fn tenants_that_do_not_fit_together_are_refused_before_they_are_built() {

@@ -27,17 +27,22 @@ const LONG: Duration = Duration::from_secs(60);
 /// A subsystem whose drive takes 40 ms to read and 1 ms to program, and has a buffer of one program,
 /// which a loss of power empties.
 fn subsystem(data: DataSpec, environment: Environment) -> Arc<Subsystem> {
-    with_slots(None, data, environment)
+    with_timing(serde_json::json!({}), data, environment)
 }
 
-/// As [`subsystem`], with a controller that works on so many commands and takes them from the queues in turn.
-fn with_slots(slots: Option<u32>, data: DataSpec, environment: Environment) -> Arc<Subsystem> {
+/// As [`subsystem`], with these keys of the timing too.
+fn with_timing(
+    more: serde_json::Value,
+    data: DataSpec,
+    environment: Environment,
+) -> Arc<Subsystem> {
     // Room for commands of several turns.
-    let keys = serde_json::json!({ "capacity": "48MiB", "reclaim_unit": { "size": "1MiB", "count": 80 }, "timing": {
+    let mut keys = serde_json::json!({ "capacity": "48MiB", "reclaim_unit": { "size": "1MiB", "count": 80 }, "timing": {
         "dies": 4, "plane_page": "16KiB", "read_us": 40_000, "program_us": 1000, "channels": 4, "link_read": "3GB",
         "link_write": "3GB", "read_overhead_us": 10, "write_overhead_us": 5, "write_buffer": "96KiB", "slice_us": 100,
-        "buffer_protected": false, "command_slots": slots, "arbitration_burst": slots,
+        "buffer_protected": false,
     } });
+    keys["timing"].as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     let subsystem = fuzzing::subsystem_of(keys, data, environment);
     subsystem.drive.emulate().unwrap();
     subsystem
@@ -162,7 +167,9 @@ fn a_read_takes_the_time_of_its_cells_and_a_write_beside_it_does_not() {
 /// Four reads of one connection do not all go before that of another.
 #[test]
 fn connections_have_turns() {
-    let subsystem = with_slots(Some(1), DataSpec::Memory, Environment::default());
+    // The controller works on one command, and takes them from the queues in turn.
+    let one = serde_json::json!({ "command_slots": 1, "arbitration_burst": 1 });
+    let subsystem = with_timing(one, DataSpec::Memory, Environment::default());
     let (mut busy, mut quiet) = (Host::new(&subsystem), Host::new(&subsystem));
     fill(&mut busy, &subsystem);
     let began = Instant::now();
@@ -304,6 +311,24 @@ fn data_that_stays_on_the_drive_takes_no_time_of_the_link() {
     let write = time.write.unwrap();
     assert_eq!((write.count, write.bytes, link(&write)), (4, 4 * 4096, true));
     assert!(time.flush.is_none() && write.max_us >= 1000.0, "it waits for its program: {write:?}");
+}
+
+/// The controller takes it once, however many ranges it has.
+#[test]
+fn a_deallocation_of_many_ranges_is_one_command() {
+    let slow = serde_json::json!({ "write_iops": 20 });
+    let subsystem = with_timing(slow, DataSpec::Memory, Environment::default());
+    let mut host = Host::new(&subsystem);
+    let ranges: Vec<DsmRange> = (0..256u64)
+        .map(|i| DsmRange { length: 8.into(), slba: (16 * i).into(), ..Default::default() })
+        .collect();
+    let mut deallocate = command(NvmOpcode::DATASET_MANAGEMENT, 1, 0, 1);
+    (deallocate.cdw10, deallocate.cdw11, deallocate.cdw12) = (255.into(), 4.into(), 0.into());
+    host.send(deallocate, ranges.as_bytes()).unwrap();
+    assert_eq!(host.wait(), [(1, 0, Vec::new())]);
+    let trim = subsystem.drive.snapshot().time.unwrap().trim.unwrap();
+    assert_eq!((trim.count, trim.bytes), (1, 256 * 4096));
+    assert!((50_000.0..100_000.0).contains(&trim.max_us), "twenty commands a second: {trim:?}");
 }
 
 struct Nobody;

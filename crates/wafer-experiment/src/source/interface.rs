@@ -10,7 +10,7 @@ use wafer_interface::CommandStream;
 use wafer_record::record::{IgnoredOption, JobRecord};
 
 use crate::error::LabError;
-use wafer_closed_loop::FixedDepth;
+use wafer_closed_loop::{FixedDepth, OpenLoop};
 use wafer_config::Place;
 use wafer_config::{Files, Layers, ResolvedDevice};
 
@@ -156,6 +156,13 @@ impl Built {
         }
         let (depth, think_time) = (self.queue_depth(), self.host.think_time_ns);
         Built { stream: Box::new(FixedDepth::new(self.stream, depth, think_time)), ..self }
+    }
+
+    /// Returns it by its times, next to streams that wait; none if it has no times, or waits itself.
+    pub fn in_open_loop(self) -> Option<Built> {
+        let description = self.stream.description();
+        let is_open = description.timed && !description.waits;
+        is_open.then(|| Built { stream: Box::new(OpenLoop::new(self.stream)), ..self })
     }
 }
 

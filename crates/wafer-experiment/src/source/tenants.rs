@@ -38,8 +38,8 @@ struct TenantFile {
     /// Commands in flight, for the closed loop; with a clock, the jobs of a fio tenant keep their own. Default: that of
     /// the workload, such as `iodepth` of a fio job.
     queue_depth: Option<u32>,
-    /// `"closed-loop"` (default without `rate`), or `"time"`: by the timestamps of the trace. Set it for all tenants or
-    /// for none.
+    /// `"closed-loop"` (default without `rate`), or `"time"`: by the timestamps of the trace. Without a clock, set it for
+    /// all tenants or for none.
     pace: Option<PaceFile>,
     /// Placement handle of writes without a placement directive. Default: none, the namespace's first handle.
     placement: Option<u16>,
@@ -142,7 +142,7 @@ impl Source for TenantsSource {
         };
         let (mut tenants, mut depths) = (Vec::new(), Vec::new());
         let has_rates = self.tenants.iter().any(|entry| entry.file.rate.is_some());
-        let by_time = self.tenants[0].file.pace == Some(PaceFile::Time);
+        let by_time = self.tenants.iter().all(Entry::follows_times);
         // With shares too: a stream without an end must not run ahead of the drive while others wait for it.
         let by_clock = target.timed && !by_time;
         for (i, entry) in self.tenants.iter().enumerate() {
@@ -153,7 +153,16 @@ impl Source for TenantsSource {
             let mut one = entry.workload.build(&own).map_err(named)?;
             one.host.queue_depth = entry.file.queue_depth.or(one.host.queue_depth);
             depths.push(one.queue_depth());
-            let one = if by_clock { one.in_closed_loop() } else { one };
+            let one = match (by_clock, entry.follows_times()) {
+                (true, true) => one.in_open_loop().ok_or_else(|| entry.without_times())?,
+                (true, false) => one.in_closed_loop(),
+                (false, follows) => {
+                    if follows && !one.stream.description().timed {
+                        return Err(entry.without_times());
+                    }
+                    one
+                }
+            };
             built.total_bytes = built.total_bytes.zip(one.total_bytes).map(|(a, b)| a + b);
             built.memory_bytes += one.memory_bytes;
             built.ignored.extend(one.ignored);
@@ -187,19 +196,21 @@ impl Source for TenantsSource {
                 jobs: count,
             });
         }
+        if let Some(entry) = self.tenants.iter().find(|entry| entry.follows_times())
+            && !target.timed
+            && !by_time
+        {
+            built.notices.push(format!(
+                "tenant {}: without a clock, pace = \"time\" has an effect only for all tenants",
+                entry.name
+            ));
+        }
         let shares: Vec<f64> = self.tenants.iter().filter_map(|e| e.file.rate).collect();
         let pacing = if has_rates {
             Pacing::Shares(shares)
         } else if by_clock {
             Pacing::Clock
         } else if by_time {
-            for (entry, tenant) in self.tenants.iter().zip(&tenants) {
-                if !tenant.stream.description().timed {
-                    let kind = entry.workload.kind();
-                    let reason = format!("a workload of kind {kind} has no times; use a trace");
-                    return Err(entry.table.error("pace", &reason).into());
-                }
-            }
             Pacing::Time
         } else {
             Pacing::ClosedLoop(depths)
@@ -258,6 +269,19 @@ impl CommandStream for Identified {
 }
 
 impl Entry {
+    /// Returns whether its commands arrive by the timestamps of its trace.
+    fn follows_times(&self) -> bool {
+        self.file.pace == Some(PaceFile::Time)
+    }
+
+    /// Returns the error of a tenant that is to follow times and has none.
+    fn without_times(&self) -> LabError {
+        let kind = self.workload.kind();
+        self.table
+            .error("pace", &format!("a workload of kind {kind} has no times; use a trace"))
+            .into()
+    }
+
     /// Returns the device as the tenant sees it: only its part of its namespace.
     fn part_of(&self, device: &ResolvedDevice) -> Result<ResolvedDevice, LabError> {
         let geometry = &device.geometry;
@@ -367,10 +391,9 @@ fn entry(i: usize, table: Layers, workload: Workload) -> Result<Entry, LabError>
     Ok(Entry { name, file, placement, workload, table })
 }
 
-/// Checks that all tenants or none have a rate, and all or none are paced by time.
+/// Checks that all tenants or none have a rate, and none of them a pace then.
 fn check_pace(tenants: &[Entry]) -> Result<(), LabError> {
     let rated = tenants.iter().any(|e| e.file.rate.is_some());
-    let timed = tenants.iter().any(|e| e.file.pace == Some(PaceFile::Time));
     for entry in tenants {
         let file = &entry.file;
         if rated && file.rate.is_none() {
@@ -379,10 +402,6 @@ fn check_pace(tenants: &[Entry]) -> Result<(), LabError> {
         }
         if rated && file.pace.is_some() {
             return Err(entry.table.error("pace", "give rate or pace, not both").into());
-        }
-        if timed && file.pace != Some(PaceFile::Time) {
-            let reason = "give every tenant pace = \"time\", or none";
-            return Err(entry.table.error("pace", reason).into());
         }
     }
     Ok(())
