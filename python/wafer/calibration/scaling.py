@@ -30,7 +30,7 @@ from wafer.workload import Workload, fio_text
 __all__ = ["PAGE", "FixedWork", "Job", "ScaledJob", "block_bytes"]
 
 PAGE = 4096
-#: Largest page of a device, bytes. That of scaled devices: their reclaim units, of at least 1 MiB, may then
+#: Largest page of a device, bytes. Scaled devices use it, so that their reclaim units, of at least 1 MiB, may
 #: have as few as 16 blocks.
 LARGEST_PAGE = 65536
 #: Number of blocks, or pages, below which a drive is small.
