@@ -113,7 +113,7 @@ def test_a_sweep_keeps_brief_records(tmp_path):
 
 
 def test_a_point_costs_little(tmp_path):
-    """A sweep takes at most three times the processor time of the same runs by hand, including their records."""
+    """A sweep takes at most three times the processor time of the same runs and records by hand."""
     spec = base(volume="0.01x", seeds=100)
     sizes = {"capacity": "128MiB", "overprovisioning": 0.3, "reclaim_unit_size": "2MiB"}
     device = wafer.Device("warp", gc={"forced_free": 0.03}, **sizes)

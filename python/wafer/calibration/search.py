@@ -349,7 +349,7 @@ def _complete(
         if abs(last.level) < (1e-3 if same else 2e-4) or turn == 1:
             break
         step = float(np.clip(-math.log1p(last.level) / slope, -0.05, 0.05))
-        # With unchanged blocks and volume, the surface as a whole is correct, whatever the error at this point.
+        # With unchanged blocks and volume, the whole surface is correct, whatever the error at this point.
         moved += 0.0 if same else step
         final = final.with_net(final.count, final.net_spare * math.exp(step)) or final
     report("full size", 2, 2)
