@@ -31,7 +31,7 @@ __all__ = [
     "whole_or_none",
 ]
 
-#: Largest whole number that the compiled half takes.
+#: Largest whole number that the compiled half accepts.
 MOST = 2**64 - 1
 
 

@@ -160,7 +160,7 @@ class Grid(Protocol):
     rows: list[dict[str, Any]]
 
     def key(self, name: str) -> str:
-        """Returns the varied key that a name stands for."""
+        """Returns the varied key that a name refers to."""
 
     def summary(self, value: str = ..., by: Sequence[str] | None = ...) -> Sequence[Point]:
         """Returns the mean of a column for each combination of keys."""

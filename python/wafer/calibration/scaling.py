@@ -86,7 +86,7 @@ class ScaledJob:
     name: str
     #: Logical capacity of the drive, bytes.
     capacity: int
-    #: What a page of the simulated device stands for: a block of the job, or a part of one; bytes.
+    #: Bytes of the job that a page of the simulated device represents: a block, or a part of one.
     block: int
     #: Page of the simulated device, bytes.
     page: int = PAGE
