@@ -43,7 +43,8 @@ class Settings(TypedDict, total=False):
     pace: str | Mapping[str, float | str] | None
     #: CSV file whose columns ``pace`` may name.
     pace_from: str | os.PathLike[str] | None
-    #: ``"fresh"`` (default), ``"sequential"``, ``"random:N"``, ``"load"``, ``"steady"``, or several joined by ``+``.
+    #: ``"fresh"`` (default), ``"sequential"``, ``"random:N"``, ``"load"``, ``"steady"``, or several joined by
+    #: ``+``.
     precondition: str | None
     #: Run with a clock: the result has ``time`` and ``latency``. The device needs ``timing``.
     time: bool | None
