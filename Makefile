@@ -1,4 +1,4 @@
-# Everything that a person or the CI runs. `make help` lists the targets.
+# Targets for developers and the CI. `make help` lists them.
 .DEFAULT_GOAL := help
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -9,15 +9,15 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 TOOLS := $(TARGET)/tools
 PYTHON ?= python3
 VENV := $(abspath $(TARGET))/venv
-# Not target/wheels: a build of the source distribution leaves its own wheel there.
+# Not target/wheels, where a build of the source distribution leaves its own wheel.
 WHEELS := $(abspath $(TARGET))/wheel
 SDIST := $(abspath $(TARGET))/sdist
 RELEASE := $(TARGET)/release
-# What `cargo test` builds: with the features and the profile of all tests, so that nothing is built twice.
+# Built by `cargo test`, with the features and the profile of all tests, so that nothing is built twice.
 DEBUG_WAFER := $(abspath $(TARGET))/debug/wafer
 BUILD_TOOLS := $(CARGO) build --release --locked -p wafer-cli -p wafer-host
-# Incremental files help whoever changes the code, and cost who builds it once a tenth of the time: only trees that cargo
-# has built with them go on with them. (It makes the folder in any case.)
+# Incremental builds speed up development, but make a single build a tenth slower. So only trees that already have
+# incremental files use them. (Cargo always creates the folder.)
 export CARGO_INCREMENTAL ?= $(if $(wildcard $(TARGET)/debug/incremental/*),1,0)
 
 .PHONY: help demo test check bench clock-bench sweep-bench
@@ -99,7 +99,7 @@ deny: $(DENY) ## Licences, sources and bans of dependencies; advisories where th
 		echo "make deny: advisories NOT checked: the RustSec database is not reachable from here" >&2; \
 	fi
 
-# Unoptimised: compiles in half the time, and reading a lock file takes no more than a second.
+# Unoptimised, which halves the build time; reading a lock file still takes at most a second.
 TOOL_VERSION = $(if $(filter %deny,$@),0.20.2,$(if $(filter %fuzz,$@),0.13.2,0.6.44))
 $(TOOLS)/bin/cargo-%:
 	$(CARGO) install --locked --debug --version $(TOOL_VERSION) --root $(TOOLS) \
@@ -202,17 +202,17 @@ python: sdist ## The Python package: source, the wheel that it builds, tests, no
 	$(VENV)/bin/python python/tests/clean_install.py $(WHEELS)/wafer-*.whl $(abspath $(TARGET))/clean-venv
 	$(VENV)/bin/python -m pytest -n auto --maxprocesses 4 python/tests
 
-# The archive dates its files to 2006, and cargo would take a changed file for the one it has compiled: -m gives them the
-# time of now. The folder stays, because an unoptimised library reads its configurations where it was built.
+# The archive dates its files to 2006, so cargo would not notice changed files; -m gives them the current time. The
+# folder is kept, because an unoptimised library reads its configurations where it was built.
 sdist: $(VENV)/.made ## The source distribution, unpacked beside it
 	rm -rf $(SDIST)
 	$(VENV)/bin/maturin sdist --out $(SDIST)
 	mkdir $(SDIST)/source
 	tar -xzmf $(SDIST)/wafer-*.tar.gz -C $(SDIST)/source --strip-components=1
 
-# The wheel, built by pip as a stranger builds it. `make test` builds it from the source distribution, which spares a
-# second build, and with the profile of the other tests, which spares minutes. With debug information its crates have
-# file names of their own: cargo names them after their place in the workspace, and would build those of the tests again.
+# The wheel, built with pip, as users build it. `make test` builds it from the source distribution, which saves a second
+# build, and with the profile of the other tests, which saves minutes. The debug setting gives its crates other file
+# names: cargo names crates after their place in the workspace, and would otherwise rebuild those of the tests.
 python-install: WHEEL_SOURCE ?= .
 python-install: $(VENV)/.made
 	rm -rf $(WHEELS)
@@ -230,7 +230,7 @@ $(VENV)/.made: scripts/need-python
 docs-commands: python-install ## Run the code blocks of the documentation
 	WAFER=$(DEBUG_WAFER) PYTHON=$(VENV)/bin/python scripts/check-docs commands
 
-# The pages of docs/explore, which the site embeds.
+# The pages that docs/explore embeds.
 .PHONY: explore-pages explore-module
 explore-pages:
 	$(CARGO) test --locked --workspace --no-run
@@ -251,12 +251,12 @@ notebooks: python-install ## Runs the notebooks and writes them with their outpu
 gallery: python-install ## The pictures of docs/how-to/plots.md, from its code
 	MPLBACKEND=agg $(VENV)/bin/python scripts/gallery
 
-# Records are kept in results/figures: made again, it draws from what is there.
+# Records are kept in results/figures, and later runs plot from them.
 figures: python-install ## Every figure of the studies, PDF and PNG, in figures/; 20 minutes for the records
 	test -e results/figures/reproduce.json || $(VENV)/bin/wafer reproduce --out results/figures
 	$(VENV)/bin/python -m wafer.figures results/figures --out figures
 
-# --- results that are committed, and what is published
+# --- committed results and releases
 
 .PHONY: validate reproduce dist
 validate: ## The table of errors against measured curves; 10 minutes, 10 GiB of memory

@@ -14,7 +14,7 @@ author = copyright = "the wafer authors"
 version = release = wafer.__version__
 
 extensions = [
-    # Markdown, and the notebooks as `make notebooks` ran them.
+    # Markdown, and the notebooks as written by `make notebooks`.
     "myst_nb",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
@@ -34,7 +34,7 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_default_options = {"members": True}
 napoleon_google_docstring = False
-# The docstring of a property is a sentence: what stands before its first colon is not a type.
+# The docstring of a property is a sentence; the part before its first colon is not a type.
 GoogleDocstring._parse_attribute_docstring = lambda self: self._consume_to_end()
 
 # Every reference to this project must resolve; those to other projects would need their inventories.
@@ -44,20 +44,20 @@ nitpick_ignore_regex = [
     ("py:class", r"Axes|Figure|DataFrame|Path|The result|pandas\..*|xarray\..*|np\..*|npt\..*|list\[dict\[str"),
     # Internal types in signatures, and short names that do not resolve from the public module.
     ("py:class", r"wafer\._wafer\.Workload|wafer\.calibration\.scaling\..*|Settings|DeviceKeys"),
-    # What figures ask of their arguments: structural types.
+    # Protocols of the arguments of figures.
     ("py:class", r"wafer\._protocols\..*"),
     ("py:class", r"Fitted|Grid|Interval|Measured|PartOfRun|Point|Run|Volumes"),
     ("py:func", r"run|experiment"),
 ]
 
-# The prompt and the output of a `console` block are not part of what a reader copies.
+# The copy button omits the prompt and the output of `console` blocks.
 copybutton_prompt_text = "$ "
 copybutton_only_copy_prompt_lines = True
 
 html_theme = "furo"
 html_title = f"wafer {release}"
 html_static_path = ["static"]
-# The pages of docs/explore with the device inside: `make site` writes them before.
+# The pages that docs/explore embeds; `make site` writes them first.
 html_extra_path = ["../target/explore"]
 html_css_files = ["site.css"]
 html_theme_options = {
@@ -68,7 +68,7 @@ html_theme_options = {
 
 
 def overviews(app, docname, source):
-    """Puts a table of names and summaries above the objects of each section of the Python reference."""
+    """Inserts a table of names and summaries before the objects of each section of the Python reference."""
     if docname == "reference/python":
         source[0] = re.sub(r"(?<=```{eval-rst}\n)(?:\.\. auto\w+:: .*\n)+", overview, source[0])
 

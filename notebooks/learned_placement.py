@@ -1,4 +1,4 @@
-"""Learn from a trace how long data lives, and place writes by it."""
+"""Learn lifetimes of data from a trace, and place writes by them."""
 
 import marimo
 
@@ -11,7 +11,7 @@ def _(mo):
         """
         # Learn where writes belong
 
-        A model that was trained offline predicts for each write how long its data will live, and data of like lifetime
+        A model trained offline predicts for each write how long its data will live, and data with similar lifetimes
         shares a reclaim unit handle: the idea of ML-DT (Chakraborttii and Litz, "Reducing write amplification in flash by
         death-time prediction of logical block addresses", SYSTOR '21), with gradient-boosted trees in place of its networks.
         The trace is that of a PostgreSQL server. The model learns from the first half, and the drive is given the second.
@@ -37,15 +37,15 @@ def _(np):
     page_bytes = 4096
 
     class History:
-        """What a host knows of a write before it is made: all times are in pages written."""
+        """What a host knows about a write before it is made; all times are in pages written."""
 
         def __init__(self):
-            self.pages = {}  # (volume, page): when it was written, its last two lives, how often it was written
+            self.pages = {}  # (volume, page): time of the last write, last two lifetimes, number of writes
             self.clock = 0
             self.ends = {}
 
         def features(self, requests):
-            """Returns a row for each request; those that are no writes have no values."""
+            """Returns a row for each request; requests other than writes have no values."""
             rows = np.full((len(requests), 7), np.nan)
             for at in np.flatnonzero(requests.writes):
                 volume, offset = int(requests.volume[at]), int(requests.offset[at])
@@ -61,7 +61,7 @@ def _(np):
             return rows
 
     def first_half(chunks):
-        """Returns features, lives and pages of the writes in the first half of a trace."""
+        """Returns features, lifetimes and pages of the writes in the first half of a trace."""
         history, rows, keys = History(), [], []
         for requests in chunks:
             known = history.features(requests)
@@ -73,7 +73,7 @@ def _(np):
         written = np.cumsum(pages) - pages
         lives, following = np.empty(half), {}
         for at in reversed(range(half)):
-            # What is not overwritten within the half lives long.
+            # Data that is not overwritten within the half counts as long-lived.
             lives[at] = following.get(keys[at], 4 * pages.sum()) - written[at]
             volume, first = keys[at]
             following.update(((volume, first + page), written[at]) for page in range(pages[at]))
@@ -106,7 +106,7 @@ def _(History, bounds, mo, model, np, trace, wafer):
     history = History()
 
     def learned(requests):
-        """A placement rule: it sees the requests in order."""
+        """A placement rule, which sees the requests in order."""
         return np.searchsorted(bounds, model.predict(history.features(requests)), side="right")
 
     def waf(placement, overprovisioning):

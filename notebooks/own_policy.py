@@ -11,7 +11,7 @@ def _(mo):
         """
         # Write your own GC policy
 
-        The device calls a policy once a collection, about a reclaim unit of page writes apart, so Python is
+        The device calls a policy once per collection, about a reclaim unit of page writes apart, so Python is
         fast enough. The policy sees arrays with one entry for each candidate.
         """
     )

@@ -3,8 +3,8 @@
     python python/benchmarks/blind.py [--only NAME] [--seed 77] [--drawn FIRST..LAST] [--write FILE.md]
 
 The devices differ in capacity, reclaim units, over-provisioning, policy, thresholds and isolation. The
-workloads are fio jobs, a model, a trace and arrays. The first half of each curve is fitted. `--drawn` takes
-small devices that are drawn at random, by their numbers, and says how many intervals hold.
+workloads are fio jobs, a model, a trace and arrays. The first half of each curve is fitted. `--drawn` selects
+small random devices by number, and reports how many intervals hold.
 """
 
 import argparse
@@ -107,7 +107,7 @@ def hidden(folder):
 
 
 def drawn(number):
-    """Returns the device of a number, drawn at random; draws again where no such device is possible."""
+    """Returns the random device with a number; draws again if no such device is possible."""
     rng = random.Random(1000 + number)
     while True:
         gigabytes = rng.choice([16, 24, 32, 48, 64])

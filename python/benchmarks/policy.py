@@ -39,7 +39,7 @@ class CostBenefit(wafer.Policy):
     """Reads all features: invalid pages, age, origin and last invalidation."""
 
     def select_victim(self, rus):
-        """Returns the candidate of the highest benefit for its cost."""
+        """Returns the candidate with the highest ratio of benefit to cost."""
         free = rus.pages_per_ru - rus.valid
         benefit = free * (rus.age + rus.since_invalidation + 1.0) / (rus.pages_per_ru + rus.valid)
         return (benefit * (1 + 0 * rus.origins[:, 0])).argmax()
@@ -81,7 +81,7 @@ class Pair:
 
     @property
     def call(self):
-        """Additional microseconds a collection, median over rounds."""
+        """Additional microseconds per collection, median over rounds."""
         return 1e6 * statistics.median(python - rust for rust, python in self.seconds) / self.collections
 
 
@@ -114,7 +114,7 @@ def main():
     device = wafer.Device("warp-pi", gc_background_free=0.0)
     job = wafer.fio_text(JOB)
     pairs = measure(device, job, arguments.volume, arguments.repeats)
-    # Reclaim units of a 64th of the size: as many collections in a 64th of the work show the cost of calls.
+    # Reclaim units of a 64th of the size give as many collections in a 64th of the work: the cost of calls.
     small = device.replace(capacity="3584MiB", reclaim_unit_size="4MiB")
     alone = measure(small, job, arguments.volume, 2 + arguments.repeats)
     began = time.process_time()

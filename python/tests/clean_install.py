@@ -2,9 +2,9 @@
 
     python python/tests/clean_install.py WHEEL ENVIRONMENT
 
-Run by ``make python``. Fails unless nothing but NumPy and tqdm came along, ``import wafer`` imports no
-package of the extras, the ``wafer`` command works, a run in Python is the run of that command, and the blocks
-of the first tutorials run.
+Run by ``make python``. Fails unless only NumPy and tqdm are installed with it, ``import wafer`` imports no
+package of the extras, the ``wafer`` command works and gives the same run as Python, and the blocks of the
+first tutorials run.
 """
 
 import json
@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-#: They need nothing but the package.
+#: Pages that need nothing but the package.
 TUTORIALS = ("first-run.md", "python.md")
 JOB = "[w]\nrw=randwrite\nbs=4k\nsize=100%\nnorandommap=1\ntime_based=1\nruntime=1d\n"
 

@@ -13,9 +13,9 @@ import wafer
 
 ROOT = Path(__file__).parents[2]
 
-# The `wafer` command of this environment, whether it is activated or not.
+# Finds the `wafer` command of this environment, activated or not.
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-# Drives that tests make are not kept in the user's folder.
+# Tests keep no drives in the user's folder.
 os.environ["WAFER_CACHE"] = "off"
 # Background jobs of a shell ignore SIGINT, and programs that tests start would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)

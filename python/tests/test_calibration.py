@@ -1,4 +1,4 @@
-"""Calibration: formats of counters, devices that are known, and a measured curve."""
+"""Calibration: counter formats, known devices, and a measured curve."""
 
 import csv
 import functools
@@ -90,7 +90,7 @@ def test_jobs_are_scaled_with_the_device():
     job = ScaledJob.of(wafer.fio_text(text), 16 << 30)
     assert job.block == 128 << 10
     assert job.blocks == 131_072
-    # An eighth of the blocks, each a page: the offset is an eighth of what it was in blocks.
+    # An eighth of the blocks, each a page, so the offset is an eighth of that in blocks.
     assert "bs=65536" in job.workload(16_384).text
     assert f"offset={1024 * 65536}" in job.workload(16_384).text
     assert block_bytes("[a]\nbs=128k\n[b]\nbs=4k\n") == 4096
@@ -200,7 +200,7 @@ def test_counters_near_zero_started_at_zero(tmp_path):
     curve = read_curve(path)
     assert curve.host_bytes[:2].tolist() == [0, 10]
     assert curve.media_bytes[:2].tolist() == [0, 12]
-    # Those of a used drive did not.
+    # Those of a used drive do not start at zero.
     path.write_text("host_bytes,media_bytes\n" + "".join(f"{10 * i},{12 * i}\n" for i in range(5, 16)))
     assert read_curve(path).host_bytes[:2].tolist() == [0, 10]
     assert len(read_curve(path)) == 11
@@ -310,7 +310,7 @@ def test_the_calibrated_device_reproduces_the_curve_at_full_size(known):
 def test_warnings_name_what_the_curve_does_not_determine(known, tmp_path):
     _, _, fit = known
     assert any("share the spare space" in warning for warning in fit.warnings)
-    # Relocated data in the host's RUs gives another curve.
+    # Relocated data in the host's RUs gives a different curve.
     assert fit.alternatives
     assert min(fit.alternatives.values()) > 1.5
     text = fit.to_toml(tmp_path / "drive.toml")
@@ -325,7 +325,7 @@ def test_warnings_name_what_the_curve_does_not_determine(known, tmp_path):
 
 
 def drawn(seed):
-    """Returns the capacity, device, job and volume of a drive that is possible."""
+    """Returns the capacity, device, job and volume of a random drive that is possible."""
     rng = np.random.default_rng(seed)
     size = int(rng.integers(1024, 1281)) << 20
     structure = wafer.calibration.STRUCTURES[rng.integers(2)]
@@ -366,7 +366,7 @@ def test_thirty_small_devices_are_found(tmp_path, monkeypatch):
 
 @pytest.fixture(scope="module")
 def warp(tmp_path_factory):
-    """The curve of a small drive of wafer's own: eight blocks in a reclaim unit."""
+    """The curve of a small simulated drive with eight blocks in a reclaim unit."""
     device = wafer.Device("warp", capacity="1GiB", reclaim_unit_size="1MiB", overprovisioning=0.15)
     job = wafer.fio_text(wafer.calibration.ONE_STREAM)
     path = tmp_path_factory.mktemp("warp") / "curve.csv"
@@ -385,7 +385,7 @@ def test_a_curve_of_warp_is_reproduced(warp):
 
 
 class PassedAtOnce:
-    """A timer whose time has passed when it starts."""
+    """A timer that expires when it starts."""
 
     def __init__(self, seconds, function):
         self.start, self.cancel = function, lambda: None

@@ -1,4 +1,4 @@
-"""Traffic from arrays and iterators, against the same traffic from elsewhere."""
+"""Traffic from arrays and iterators, compared with the same traffic from other sources."""
 
 import json
 import pickle
@@ -23,11 +23,11 @@ def test_arrays_are_written_unchanged(small):
     kind = result.record["provenance"]["workload"]
     assert kind["kind"] == "commands"
     assert "300000 commands, digest" in kind["text"]
-    # The same in logical blocks, and as a workload that went through another process.
+    # The same in logical blocks, and as a pickled workload.
     blocks = wafer.Commands(lba * 8, length=8, unit=512)
     assert wafer.run(small, blocks).digest == result.digest
     assert wafer.run(small, pickle.loads(pickle.dumps(blocks))).digest == result.digest
-    # Half of it ends at a volume.
+    # A volume ends the run halfway.
     half = wafer.run(small, wafer.Commands(lba), volume=f"{150_000 * 4096}B")
     assert half.host_bytes == 150_000 * 4096
 
@@ -153,7 +153,7 @@ SETS = {"capacity": "4GiB", "reclaim_unit.size": "4MiB", "overprovisioning": "0.
 
 
 def both(arguments, workload, tmp_path, volume):
-    """Digests of a run of the command line and of Python's."""
+    """Returns the digests of the same run by the command line and by Python."""
     sets = [option for key, value in SETS.items() for option in ("--set", f"{key}={value}")]
     record = tmp_path / "run.json"
     command = [shutil.which("wafer"), "run", *arguments, *sets, "--json", str(record)]

@@ -1,4 +1,4 @@
-"""The map of II and PI in the ten lines of the guide, on a device of a 32nd of the size."""
+"""The map of II and PI from the tutorial's ten lines, on a device of a 32nd of the size."""
 
 import contextlib
 import csv
@@ -61,7 +61,7 @@ def test_the_guide_finds_the_crossover(root, scaled):
     }
     large, small = (dict(found[f"{size // SCALE}MiB"].changes) for size in (256, 128))
     assert list(large) == list(small) == [0.05, 0.07, 0.10, 0.14]
-    # As at full size, docs/studies/reproduce.md: even at 5 % with large units, and PI ahead from there.
+    # As at full size (docs/studies/reproduce.md): a tie at 5 % with large units, and PI ahead from there.
     assert large[0.05] == pytest.approx(0.002, abs=0.01)
     for op, share in ((0.07, -0.042), (0.10, -0.044), (0.14, -0.032)):
         assert large[op] == pytest.approx(share, abs=0.015)
@@ -73,7 +73,7 @@ def test_the_guide_finds_the_crossover(root, scaled):
 
 
 def test_handles_kept_apart_write_less(scaled):
-    """PI of the specification saves three times as much as the emulator's PI at OP 10 %."""
+    """The specification's PI saves three times as much as the emulator's PI at OP 10 %."""
     file = scaled / "configs/sweeps/ii_vs_pi.toml"
     text = file.read_text().replace("[device]", '[device]\ngc.destination = "isolation"')
     point = '= 0.10, reclaim_unit_size = "8'

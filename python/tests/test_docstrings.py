@@ -1,6 +1,6 @@
-"""Docstrings of the public interface: what numpydoc asks for, what is returned, an example that runs.
+"""Docstrings of the public interface: numpydoc's checks, return values, and examples that run.
 
-`make check` validates the modules; here are the objects as users reach them.
+`make check` validates the modules; these tests validate the objects as users reach them.
 """
 
 import functools
@@ -15,7 +15,7 @@ from numpydoc.validate import validate
 import wafer
 from wafer import plot, stats
 
-#: Compiled, or data that a function returns whose example shows it.
+#: Compiled objects, and data shown in the example of the function that returns it.
 WITHOUT_EXAMPLE = {"Cancel", "ReclaimUnits", "Change", "Mean", "Summary"}
 
 
@@ -34,7 +34,7 @@ def public():
 
 
 PUBLIC = dict(public())
-#: The errors that the project asks numpydoc for.
+#: The numpydoc checks that the project enables.
 CHECKS = parse_config(Path(__file__).parents[2])["checks"]
 
 

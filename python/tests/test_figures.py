@@ -33,9 +33,9 @@ def test_a_result_plots_its_published_points(tmp_path, small, two_jobs):
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
-    """Small stand-ins for the records of a study, with the names and places of the real ones."""
+    """Small stand-ins for the records of a study, with the names and paths of the real ones."""
     folder = tmp_path_factory.mktemp("study")
-    # The reclaim units of the emulator, whose labels figures have, each of 1 MiB.
+    # As many reclaim units as the emulator has, which labels of figures name, each of 1 MiB.
     device = wafer.Device("warp", capacity="3584MiB", reclaim_unit_size="1MiB")
     job = "[a]\nrw=randwrite\nbs=4k\nsize=100%\nfdp=1\nplids=0,2\ntime_based=1\nruntime=1d\n"
     for stem in ("one-stream", "three-stream-zoned-fdp", "three-stream-zoned-nofdp"):
@@ -198,7 +198,7 @@ def test_sweeps_are_plotted_and_crossovers_found(tmp_path):
     axes = figures.plot_sweep(sweep, "overprovisioning", "isolation")
     assert names(axes) == {"initially", "persistently"}
     assert axes.get_legend() is None
-    # A band for each line: here both seeds agree, so their intervals are empty.
+    # Each line has a band, but both seeds agree here, so the intervals are empty.
     assert not axes.collections
     axes = figures.plot_crossover(sweep, "overprovisioning", "isolation", "initially", "persistently")
     assert len(axes.lines) == 3

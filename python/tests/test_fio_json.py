@@ -18,13 +18,13 @@ runtime=100ms
 rw=randrw
 iodepth=4
 """
-# What a run does not record: it has one host, no disk statistics, and no shares of queue depths.
+# Keys that a run does not record: it has no shares of queue depths.
 LEFT_OUT = {"iodepth_level", "iodepth_submit", "iodepth_complete"}
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
-    """Folder with the results of wafer and of fio for the same kind of job."""
+    """Returns a folder with the results of wafer and of fio for the same kind of job."""
     folder = tmp_path_factory.mktemp("fio")
     (folder / "mixed.fio").write_text(JOB)
     wafer = shutil.which("wafer")
@@ -84,14 +84,14 @@ def test_groups_are_those_of_fio(tmp_path):
 
 
 def test_jobs_of_a_group_are_one_where_fio_has_one(tmp_path):
-    """Sections are in the order of the file; those of a group with group_reporting are one."""
+    """Jobs are in file order; those of a group with group_reporting are one."""
     sections = (
         "[z]\n[y]\nrw=randwrite\n[one]\nnew_group\ngroup_reporting\n[two]\nrw=randwrite\ngroup_reporting\n"
         "[three]\nstonewall\ngroup_reporting\nnumjobs=2\n[a]\ngroup_reporting\nnew_group\nrw=randrw\n"
     )
 
     def told(job):
-        # fio draws the reads and writes of a mixed job itself.
+        # fio draws the reads and writes of a mixed job from its own random numbers.
         counts = [job[way]["total_ios"] for way in ("read", "write")]
         return job["jobname"], job["groupid"], [sum(counts)] if job["jobname"] == "a" else counts
 

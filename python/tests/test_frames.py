@@ -1,4 +1,4 @@
-"""Data frames, notebooks' views, processes and Ctrl-C: results as people use them."""
+"""Data frames, notebook views, other processes and Ctrl-C."""
 
 import pickle
 import re
@@ -173,7 +173,7 @@ def test_ctrl_c_ends_the_block_and_keeps_results(small, job):
     results = []
 
     def interrupt(stage, done, total):
-        # Once: progress may come again before the run sees that it is cancelled, and a second Ctrl-C raises.
+        # Only once: progress may be reported again before the run stops, and a second Ctrl-C raises.
         if results and not cancel.cancelled:
             signal.raise_signal(signal.SIGINT)
 

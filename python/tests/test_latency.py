@@ -73,10 +73,10 @@ def test_a_drive_in_steady_state_is_kept_for_the_next_run(tmp_path, monkeypatch)
     assert not first[-1]
     assert run() == (*first[:-1], True)
     assert kept()[path] > written, "it was not read"
-    # What a function does is not known by its name.
+    # A policy in Python cannot be identified, so its drive is not kept.
     assert not run(policy=Greedy())[-1]
     assert kept().keys() == {path}
-    # A folder that cannot be written to is a warning: the run goes on.
+    # A folder that cannot be written to gives a warning, and the run continues.
     monkeypatch.setenv("WAFER_CACHE", "/dev/null/cache")
     with pytest.warns(UserWarning, match="/dev/null/cache: the steady state is not kept"):
         assert run() == first

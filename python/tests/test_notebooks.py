@@ -53,5 +53,5 @@ def test_notebook(path, tmp_path):
     assert cells(ours) == cells(kept), "`make notebooks` writes the .ipynb again"
     found, wanted = (list(map(float, NUMBER.findall(printed(notebook)))) for notebook in (ours, kept))
     assert len(wanted) >= 3
-    # Libraries of linear algebra differ in the last digits.
+    # Linear algebra libraries differ in the last digits.
     assert found == pytest.approx(wanted, rel=0.02, abs=0.01)

@@ -21,7 +21,7 @@ def python(*arguments):
 def test_importing_needs_numpy_alone():
     program = f"import sys, wafer; print([m for m in {HEAVY!r} if m in sys.modules])"
     assert python("-c", program).stdout.strip() == "[]"
-    # The import also works without them.
+    # The import also works if they are not installed.
     blocked = "\n".join(f"sys.modules[{name!r}] = None" for name in HEAVY)
     program = (
         f"import sys\n{blocked}\nimport wafer\n"
@@ -47,7 +47,7 @@ def test_a_command_that_is_not_built_in_says_how_to_get_it():
 
 
 def test_importing_takes_little_longer_than_numpy():
-    """NumPy's import, which is a part of it, is the limit: seconds alone would tell about the machine."""
+    """The limit is relative to NumPy's import, which is part of it, because seconds depend on the machine."""
 
     def seconds(module):
         program = f"import time; t = time.perf_counter(); import {module}; print(time.perf_counter() - t)"

@@ -21,13 +21,13 @@ IMAGES = ROOT / "docs" / "images" / "plots"
 
 
 def texts(path):
-    """Returns what is written in an SVG; fails if its text was made into shapes."""
+    """Returns the texts of an SVG; fails if they were converted to shapes."""
     return re.findall(r"<text[^>]*>([^<]*)</text>", path.read_text())
 
 
 @pytest.fixture(scope="module")
 def gallery(tmp_path_factory):
-    """Runs the blocks of the page in one folder, one after the other."""
+    """Runs the blocks of the page in one folder, one after another."""
     folder = tmp_path_factory.mktemp("gallery")
     (folder / "configs").symlink_to(ROOT / "configs")
     page = GALLERY.read_text()

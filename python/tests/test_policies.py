@@ -181,7 +181,7 @@ def test_the_same_destinations_give_the_same_run(small, two_jobs, isolation):
     assert python.digest == rust.digest
     assert python.config["gc"]["generations"] == 3
     assert python.digest != wafer.run(device, two_jobs, volume="6x", policy=Greedy()).digest
-    # One class is `handle`, also as a number of NumPy.
+    # A single class equals `handle`; the number may be NumPy's.
     one = type("One", (ByGeneration,), {"classes": np.int64(1)})()
     rust = wafer.run(device.replace(gc_destination="handle"), two_jobs, volume="6x")
     assert wafer.run(device, two_jobs, volume="6x", policy=one).digest == rust.digest
@@ -206,7 +206,7 @@ def test_a_policy_can_choose_the_writers_handle(small, two_jobs):
     device = small.replace(overprovisioning=0.6, isolation="persistently")
     rust = wafer.run(device.replace(gc_destination="writer"), two_jobs, volume="6x")
     assert wafer.run(device, two_jobs, volume="6x", policy=Writer()).digest == rust.digest
-    # The own handle's is what `handle` says.
+    # Choosing the data's own handle equals `handle`.
     own = wafer.run(device, two_jobs, volume="6x", policy=Own())
     handle = wafer.run(device.replace(gc_destination="handle"), two_jobs, volume="6x")
     assert own.summary == handle.summary != rust.summary

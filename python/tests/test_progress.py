@@ -67,7 +67,7 @@ def test_rates_are_smoothed(monkeypatch):
     bar = Bar("name", "runs", io.StringIO())
     drawn(bar, 0.3)
     before = bar._bar.format_dict["rate"]
-    # A burst moves the rate, but not all the way: about 100 a second, then 100,000.
+    # A burst changes the rate only partly: about 100 per second, then 100,000.
     time.sleep(0.06)
     bar.update("running", bar._bar.n + 6000, 10**6)
     after = bar._bar.format_dict["rate"]

@@ -132,7 +132,7 @@ def test_errors_equal_the_command_line(make, arguments, error):
     assert isinstance(raised.value, wafer.WaferError)
     told = command_line(*arguments, check=False)
     assert told.returncode == 2
-    # The command line names its option, Python its keyword; the rest is the same.
+    # The command line names its option, and Python its keyword; the rest is the same.
     said = told.stderr.strip().replace("--set gc.polcy", "gc_polcy").replace("--set ", "")
     assert said == f"error: {raised.value}"
 

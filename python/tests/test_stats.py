@@ -157,7 +157,7 @@ def test_life_follows_the_media_writes():
     for wrong in ({}, {"dwpd": 1, "tbw": 1}, {"dwpd": 1, "rated_waf": 0.5}, *impossible):
         with pytest.raises(wafer.ConfigError):
             endurance.Drive("1TB", **wrong)
-    # A write buffer makes a WAF below 1.
+    # A write buffer can make the WAF less than 1.
     assert drive.life(0.5, 1e12).years == pytest.approx(4 * drive.life(2, 1e12).years)
     with pytest.raises(wafer.ConfigError):
         drive.life(0, 1)

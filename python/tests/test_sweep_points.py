@@ -50,10 +50,10 @@ def test_random_and_latin_samples():
         assert 0.1 <= min(ops) < max(ops) <= 1.0
         assert {p.values["device.handles"] for p in points} <= set(range(1, 9))
         if kind == "latin":
-            # Every handle about as often as the others, the first and the last too.
+            # All numbers of handles are about equally frequent, including the first and the last.
             handles = [p.values["device.handles"] for p in points]
             assert {handles.count(handle) for handle in range(1, 9)} <= {5, 6, 7}
-            # One in each of 50 slices of the logarithm.
+            # About one in each of 50 slices of the logarithm.
             slices = {min(int(50 * math.log10(op / 0.1)), 49) for op in ops}
             assert len(slices) >= 49
 

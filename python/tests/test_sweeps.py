@@ -1,4 +1,4 @@
-"""Sweeps: what is run, what survives, and the same on every engine."""
+"""Sweeps: which points run, what survives a crash, and equal results on every engine."""
 
 import json
 import os
@@ -113,7 +113,7 @@ def test_a_sweep_keeps_brief_records(tmp_path):
 
 
 def test_a_point_costs_little(tmp_path):
-    """At most three times the processor time of the same runs by hand, whose records are written, too."""
+    """A sweep takes at most three times the processor time of the same runs and records by hand."""
     spec = base(volume="0.01x", seeds=100)
     sizes = {"capacity": "128MiB", "overprovisioning": 0.3, "reclaim_unit_size": "2MiB"}
     device = wafer.Device("warp", gc={"forced_free": 0.03}, **sizes)
@@ -159,7 +159,7 @@ def test_failures_are_kept_with_their_error_and_not_repeated(tmp_path):
     again = wafer.sweep(spec, out=tmp_path, retry_failures=True)
     assert again.ran == 1
     assert len(again.failures) == 1
-    # A mean over the policies lacks one, which each policy by itself does not.
+    # A mean over all policies lacks one of them; means per policy are complete.
     with pytest.warns(UserWarning, match="means are over different points: 1 have no result"):
         again.summary(by=[])
     with warnings.catch_warnings():
@@ -253,7 +253,7 @@ def test_kill_9_loses_the_runs_in_flight_and_repeats_none(tmp_path):
     process.wait()
     kept = {path: path.stat().st_mtime_ns for path in records.glob("*.json")}
     assert 5 <= len(kept) < 40
-    # What is half written when the process dies does not count as a record.
+    # Files that were incomplete when the process died do not count as records.
     (records / ".half.json.x.tmp").write_text("{")
     with open(tmp_path / "catalogue.ndjson", "a") as file:
         file.write('{"id": "cut')
@@ -301,7 +301,7 @@ def test_how_a_sweep_cannot_run(tmp_path, name, value):
 
 
 class Inline:
-    """An engine from outside: runs each point when it is gathered."""
+    """An external engine, which runs each point when it is gathered."""
 
     made = 0
     cancelled = 0
@@ -406,7 +406,7 @@ def test_memory_is_never_exceeded(tmp_path):
     assert len(done) == 12
     assert all(outcome.record for outcome in done)
     assert max(gate_most) <= 2.5 * one
-    # One that never fits is a failure, not a wait for ever.
+    # A point that never fits fails instead of waiting forever.
     done.clear()
     run_locally(points[:2], done, workers=2, memory=one // 2)
     assert [outcome.error for outcome in done] == ["NotEnoughMemory"] * 2
@@ -460,7 +460,7 @@ def test_dask_gives_what_threads_give(tmp_path):
         tried = wafer.sweep({"name": "big", **big}, "dask", tmp_path / "big", cluster=client, on_error="keep")
         (row,) = tried.rows
         assert "NotEnoughMemory" in row["error"]
-        # A worker that dies takes nothing with it but its run.
+        # If a worker dies, only its run is lost.
         killed = []
 
         def kill(_):

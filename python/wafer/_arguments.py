@@ -31,15 +31,15 @@ __all__ = [
     "whole_or_none",
 ]
 
-#: Largest whole number that the compiled half takes.
+#: Largest whole number that the compiled half accepts.
 MOST = 2**64 - 1
 
 
 @contextmanager
 def of_a_dict(name: str, place: str) -> Iterator[None]:
-    """Names a dict in errors about it, which the compiled half reads as the document ``place``.
+    """Names a dict in errors about it; the compiled half reads the dict as the document ``place``.
 
-    The user has never seen that document, so neither its lines nor its path mean anything.
+    The user has never seen that document, so its lines and its path mean nothing.
     """
     try:
         yield

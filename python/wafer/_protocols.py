@@ -1,4 +1,4 @@
-"""What plots and data frames need of runs, fits and sweeps, which make their own."""
+"""Protocols of runs, fits and sweeps for plots and data frames, which those classes themselves import."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class PartOfRun(Protocol):
 
     @property
     def total_host_bytes(self) -> int:
-        """Bytes written through it."""
+        """Bytes that hosts wrote through it."""
 
     @property
     def total_media_bytes(self) -> int:
@@ -83,7 +83,7 @@ class Run(Protocol):
 
     @property
     def host_bytes(self) -> int:
-        """Bytes that hosts wrote."""
+        """Bytes written by hosts."""
 
     @property
     def capacity(self) -> int:
@@ -160,7 +160,7 @@ class Grid(Protocol):
     rows: list[dict[str, Any]]
 
     def key(self, name: str) -> str:
-        """Returns the varied key that a name stands for."""
+        """Returns the varied key that a name refers to."""
 
     def summary(self, value: str = ..., by: Sequence[str] | None = ...) -> Sequence[Point]:
         """Returns the mean of a column for each combination of keys."""

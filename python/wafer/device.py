@@ -84,7 +84,7 @@ class Device:
 
     @classmethod
     def from_toml(cls, text: str, *, name: str = "device", **keys: Unpack[DeviceKeys]) -> Device:
-        """Creates a device from the text of a device file; ``name`` is the name of the file in messages.
+        """Creates a device from the text of a device file.
 
         Parameters
         ----------
@@ -322,7 +322,7 @@ def dotted(keyword: str) -> str:
         return DOTTED[keyword]
     if keyword in DeviceKeys.__annotations__ or "." in keyword:
         return keyword
-    # A key below a table that takes any name, or a misspelt one, which the device refuses.
+    # A key of a table that accepts any name, or a misspelled key, which the device refuses.
     tables = [table for table in TABLES if keyword.startswith(f"{table}_")]
     table = max(tables, key=len, default="")
     return f"{table}.{keyword[len(table) + 1 :]}" if table else keyword

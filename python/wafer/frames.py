@@ -70,7 +70,7 @@ def columns(runs: Sequence[Run], by: str) -> dict[str, Any]:
     seeds = [run.seed for run, count in zip(runs, counts) for _ in range(count)]
     table: dict[str, Any] = {
         "run": [name for name, count in zip(names, counts) for _ in range(count)],
-        # Arrays of numbers have no null, which is the seed of a measured drive.
+        # NumPy arrays have no null, which is the seed of a measured drive.
         "seed": seeds if None in seeds else np.array(seeds),
     }
     for key in parts[0]:

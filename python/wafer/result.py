@@ -206,7 +206,7 @@ class Result:
 
     @property
     def digest(self) -> str:
-        """Digest of the timeline, equal for equal configuration and seed; empty unless simulated."""
+        """Digest of the timeline, the same for the same configuration and seed; empty unless simulated."""
         return str(self.record.get("digest") or "")
 
     @property
@@ -228,7 +228,7 @@ class Result:
         return metrics
 
     def _computed(self, key: str) -> Any:
-        """Returns a part that brief records, and those of version 0.1.0, leave to their reader."""
+        """Returns a part that the reader must compute for brief records and those of version 0.1.0."""
         if key not in self.record:
             (text,) = _wafer.read_records("record", self._text)
             self.record[key] = json.loads(text)[key]
@@ -378,7 +378,7 @@ class Result:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Writes a file, complete or not at all, even after a crash. A device that is not a stream is refused.
+    """Writes a file completely or not at all, even across a crash; refuses devices that are not streams.
 
     Parameters
     ----------

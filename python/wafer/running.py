@@ -43,7 +43,8 @@ class Settings(TypedDict, total=False):
     pace: str | Mapping[str, float | str] | None
     #: CSV file whose columns ``pace`` may name.
     pace_from: str | os.PathLike[str] | None
-    #: ``"fresh"`` (default), ``"sequential"``, ``"random:N"``, ``"sequential+random:N"``, ``"steady"``.
+    #: ``"fresh"`` (default), ``"sequential"``, ``"random:N"``, ``"load"``, ``"steady"``, or several joined by
+    #: ``+``.
     precondition: str | None
     #: Run with a clock: the result has ``time`` and ``latency``. The device needs ``timing``.
     time: bool | None
@@ -373,7 +374,7 @@ def _check_cancel(cancel: Any) -> None:
 
 
 def _checked(settings: Mapping[str, Any]) -> _wafer._Settings:
-    """Returns the settings in the form that the compiled half takes."""
+    """Returns the settings in the form that the compiled half expects."""
     known(settings, list(Settings.__annotations__))
     volume = settings.get("volume")
     if volume is not None and not isinstance(volume, str):

@@ -69,7 +69,7 @@ class Change:
 
     @property
     def significant(self) -> bool:
-        """Whether the interval excludes "no change"; never for a single pair, which has no interval."""
+        """Whether the interval excludes "no change"; false for a single pair, which has no interval."""
         return self.low > 0 or self.high < 0
 
     def __str__(self) -> str:

@@ -247,7 +247,7 @@ class Handle(Timeline):
         """Returns the WAF of the handle over the whole run; NaN if hosts wrote nothing through it."""
         return self.total_media_bytes / self.total_host_bytes if self.total_host_bytes else float("nan")
 
-    # A handle has one number where a timeline has an array.
+    # A handle has a single number here, unlike a timeline.
     @property
     def waf(self) -> float:  # type: ignore[override]
         """WAF of the handle over the whole run; :attr:`cumulative_waf` has it over time."""

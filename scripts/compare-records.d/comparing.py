@@ -24,13 +24,13 @@ def differences(old, new, path=""):
 
 
 def brief(value):
-    """Returns the value as JSON, cut to a line."""
+    """Returns the value as JSON, truncated to a line."""
     text = json.dumps(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
 
 def without_numbers(path):
-    """Turns a[3].b[0] into a[].b[], so that one pattern names a column."""
+    """Turns a[3].b[0] into a[].b[], so that one pattern matches a column."""
     out, inside = [], False
     for character in path:
         if character == "]":

@@ -1,4 +1,4 @@
-"""The list of runs, and what makes their records."""
+"""The list of runs, and the sources of their records."""
 
 import fnmatch
 import json
@@ -24,7 +24,7 @@ class Failed(Exception):
 
 
 def once(command):
-    """Drops all but the last of an option that may be given once."""
+    """Keeps only the last occurrence of options that may be given once."""
     kept = []
     for index, token in enumerate(command):
         if token in ONCE and token in command[index + 1 :]:
@@ -49,7 +49,7 @@ class Matrix:
 
     @staticmethod
     def expanded(line, words):
-        """Replaces $word by what the table of words says; returns a list of commands."""
+        """Expands $word by the table of words; returns a list of commands."""
         while "$" in line:
             before, _, rest = line.partition("$")
             word = rest.split()[0]
@@ -92,7 +92,7 @@ class Matrix:
 
 
 def execute(binary, commands, inputs, renamed):
-    """Runs the commands in a folder of their own; returns the last one's JSON and the seconds it took."""
+    """Runs the commands in a new folder; returns the last one's JSON and the seconds they took."""
     for new, old in renamed.items():
         commands = [[re.sub(rf"\b{new}\b", old, token) for token in command] for command in commands]
     with tempfile.TemporaryDirectory(prefix="compare-records-") as scratch:
@@ -113,7 +113,7 @@ def execute(binary, commands, inputs, renamed):
 def step(command, folder):
     """Runs one command; returns its standard output."""
     try:
-        # A drive that an earlier run kept would show in the record.
+        # A drive from the user's cache would show in the record.
         environment = {**os.environ, "WAFER_CACHE": str(Path(folder) / "cache")}
         done = subprocess.run(
             command, cwd=folder, env=environment, capture_output=True, text=True, timeout=TIME_LIMIT
@@ -127,7 +127,7 @@ def step(command, folder):
 
 
 class Binary:
-    """Records that are made by running a binary, and kept where asked.
+    """Records from running a binary, kept if requested.
 
     A binary that lacks a policy's new name is given the old one, and its output is read with the new.
     """
@@ -148,13 +148,13 @@ class Binary:
 
 
 class Kept:
-    """Records that were kept before."""
+    """Records kept by an earlier comparison."""
 
     def __init__(self, folder):
         self.folder = folder
 
     def record(self, name, commands):
-        """Returns the run's output as it was kept."""
+        """Returns the run's kept output."""
         file = self.folder / "records" / f"{name}.json"
         if not file.is_file():
             raise Failed(f"there is no {file}")

@@ -1,4 +1,4 @@
-"""Writes small traces in every format, the same requests on every machine and with every Python."""
+"""Writes small traces in every format, with the same requests on every machine and in every Python version."""
 
 import gzip
 import json
@@ -24,20 +24,20 @@ class Request:
 
 
 class Random:
-    """A linear congruential generator (Knuth's MMIX): unlike `random`, fixed for all versions of Python."""
+    """A linear congruential generator (Knuth's MMIX): unlike `random`, the same in all versions of Python."""
 
     def __init__(self, seed):
         self.state = seed
         self.below(1)
 
     def below(self, limit):
-        """Returns a whole number from 0 to less than the limit."""
+        """Returns a whole number from 0 to the limit, exclusive."""
         self.state = (self.state * 6364136223846793005 + 1442695040888963407) % (1 << 64)
         return (self.state >> 33) * limit >> 31
 
 
 def requests(seed, volumes=1, span=SPAN, count=REQUESTS):
-    """Yields requests of three processes: one overwrites a hot region, one writes anywhere, one a ring."""
+    """Yields requests of three processes, which write to a hot region, anywhere, and in a ring."""
     random, time, ring = Random(seed), 0, 0
     blocks = span // BLOCK
     for _ in range(count):
@@ -58,7 +58,7 @@ def requests(seed, volumes=1, span=SPAN, count=REQUESTS):
 
 
 def lines(folder, name, header, format_one, trace):
-    """Writes a text trace, a line for each request for which there is one."""
+    """Writes a text trace, with a line for each request that the format can express."""
     texts = (format_one(request) for request in trace)
     (folder / name).write_text("".join(line + "\n" for line in (*header, *filter(None, texts))))
 
@@ -145,7 +145,7 @@ def block_layer(folder):
 
 
 def zstd(data):
-    """A zstd frame of raw blocks (RFC 8878): no compression, no checksum."""
+    """Returns a zstd frame of raw blocks (RFC 8878), without compression and checksum."""
     blocks = []
     for at in range(0, len(data), 1 << 17):
         block = data[at : at + (1 << 17)]
@@ -156,7 +156,7 @@ def zstd(data):
 
 
 def capture(folder, name, trace, namespaces, placements, update_every):
-    """A capture (docs/reference/capture-format.md) with placement identifiers and reclaim unit updates."""
+    """Writes a capture (docs/reference/capture-format.md) with placement identifiers and reclaim unit updates."""
     header = {
         "format": "wafer.capture/1",
         "software": "compare-records",
@@ -190,7 +190,7 @@ def capture(folder, name, trace, namespaces, placements, update_every):
 
 
 def write(folder):
-    """Writes all of them into a new folder."""
+    """Writes all traces into a new folder."""
     folder.mkdir()
     iolog(folder)
     tables(folder)

@@ -56,7 +56,7 @@ class CheckDocs(unittest.TestCase):
 
     def test_missing_anchor(self):
         self.fails("links", "[x](other.md#three)\n", "no such anchor: other.md#three", other="# Two\n")
-        # A heading in a code block is none.
+        # A heading in a code block does not count.
         self.fails("links", "[x](#two)\n```sh\n# two\n```\n", "no such anchor: #two")
 
     def test_missing_page_of_a_toctree(self):
@@ -114,7 +114,7 @@ class CheckDocs(unittest.TestCase):
         self.passes("commands", "<!-- not run: needs root -->\n```sh\nfalse\n```\n```sh\ntrue\n```\n")
         self.fails("commands", "<!-- not run: -->\n```sh\nfalse\n```\n```sh\ntrue\n```\n", "without a reason")
         self.fails("commands", "<!-- not run: why -->\n```toml\na = 1\n```\n```sh\ntrue\n```\n", "never runs")
-        # A mark is for the block that follows it at once.
+        # A mark applies only to the block directly after it.
         self.fails("commands", "<!-- not run: needs root -->\ntext\n```sh\nfalse\n```\n", "exit status 1")
 
     def test_other_names_of_languages(self):

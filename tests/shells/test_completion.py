@@ -1,4 +1,4 @@
-"""Completion in bash, zsh and fish, each on a terminal as a person has it.
+"""Tests completion in bash, zsh and fish, each on a pseudoterminal.
 
 WAFER names the binary. `make test` installs the shells; without one its tests fail.
 """
@@ -38,7 +38,7 @@ class Shell:
         self.send(f"{setup}; echo rea''dy\r", "ready")
 
     def send(self, keys: str, *wanted: str) -> None:
-        """Types keys, and waits until all that is wanted was printed."""
+        """Types keys, and waits until all wanted texts have been printed."""
         os.write(self.fd, keys.encode())
         out, end = "", time.monotonic() + SECONDS
         while not all(text in out for text in wanted):
@@ -48,22 +48,22 @@ class Shell:
                 out += ESCAPES.sub("", os.read(self.fd, 65536).decode(errors="replace"))
 
     def becomes(self, typed: str, *words: str) -> None:
-        """A tab, then an x, make these words of a line."""
+        """Checks that a tab and an x turn a line into these words."""
         print_words = f"{LINE_START}printf '<%s>' {LINE_END}; echo\r"
         self.send(f"{KILL_LINE}{typed}\tx{print_words}", "".join(f"<{word}>" for word in words))
 
     def lists(self, typed: str, *candidates: str) -> None:
-        """Tabs show these candidates."""
+        """Checks that tabs show these candidates."""
         self.send(f"{KILL_LINE}{typed}\t\t\t", *candidates)
 
     def close(self) -> None:
-        """Hangs up, and waits for its end."""
+        """Closes the terminal and waits for the shell to end."""
         os.close(self.fd)
         os.waitpid(self.pid, 0)
 
 
 class Completion(unittest.TestCase):
-    """What a tab completes."""
+    """Completion after a tab."""
 
     def test_names_keys_and_values(self) -> None:
         """Commands, devices, models and policies; keys of `--set`, and their values."""

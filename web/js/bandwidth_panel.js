@@ -1,4 +1,4 @@
-// Bytes per second, where there is time: of hosts and media, or of each direction of a run with a clock.
+// Bandwidth of records that have time: of hosts and media, or of each direction of a run with a clock.
 
 import { section } from "./dom.js";
 import { rate, seconds, tick } from "./format.js";
@@ -8,7 +8,7 @@ import { exporters } from "./exporting.js";
 
 const show = Object.assign((value) => (Number.isFinite(value) ? rate(value) : "–"), { axis: (value) => tick(rate(value)) });
 
-/** The lines of a run, with their times and what those are; none if it has no time. */
+/** The lines of a run, their times and the label of the time axis; none if it has no time. */
 function linesOf(run) {
   const series = run?.record?.time?.series;
   if (run?.seconds?.length > 0) {

@@ -1,4 +1,4 @@
-// A line chart: uPlot draws what thin.js leaves of any number of samples; zoom, readout, keyboard, export.
+// A line chart with zoom, readout, keyboard control and export. uPlot draws the points that thin.js keeps.
 
 import { el, show } from "./dom.js";
 import { colour, dash, isDark, page } from "./colours.js";
@@ -10,15 +10,15 @@ import { chartSvg } from "./chart_svg.js";
 const HEIGHT = 300;
 const KEYS = "Left and right arrow: read values. Plus and minus: zoom. Shift with an arrow: move. 0: everything.";
 
-/** Charts of the page by id; for tests and for who looks from the console. */
+/** Charts of the page by id, for tests and for debugging in the console. */
 export const charts = new Map();
 
 export class Chart {
   /**
-   * `id` names it, `title` is read aloud and stands in exports. `format(y)` shows values, `formatX(x)` the
-   * place under the pointer. `zoomed(range)` hears of zooming, null for everything. `ticksX(low, high, pixels)` and
-   * `ticksY(low, high, pixels)` give the places of ticks that are not round numbers. `least` is always on the axis of y, which
-   * spans at least `span`.
+   * `title` is read aloud and appears in exports. `format(y)` formats values, `formatX(x)` the position under the
+   * pointer. `zoomed(range)` is called after zooming, with null for the whole range. `ticksX(low, high, pixels)` and
+   * `ticksY(low, high, pixels)` return tick positions that are not round numbers. The y axis always includes `least`
+   * and spans at least `span`.
    */
   constructor({ id, title, yLabel, format, formatX, zoomed, least, span, height, ticksX, ticksY }) {
     Object.assign(this, { id, title, yLabel, format, formatX, zoomed, least, span, ticksX, ticksY });
@@ -55,7 +55,7 @@ export class Chart {
     this.draw();
   }
 
-  /** Everything from the first to the last x. */
+  /** The range from the first to the last x. */
   extent() {
     let low = Infinity;
     let high = -Infinity;
@@ -74,7 +74,7 @@ export class Chart {
     return !points && x.length > 0 && x[x.length - 1] < high - 0.005 * (high - low);
   }
 
-  /** Shows the x from `range[0]` to `range[1]`; null shows everything. */
+  /** Shows the range of x; null shows everything. */
   zoom(range) {
     const [low, high] = this.extent();
     if (range) {
@@ -88,7 +88,7 @@ export class Chart {
     this.zoomed?.(range);
   }
 
-  /** What is visible. */
+  /** The visible range of x. */
   visible() {
     return this.range ?? this.extent();
   }
@@ -127,7 +127,7 @@ export class Chart {
         setCursor: [(u) => this.read(u.cursor.left >= 0 ? u.posToVal(u.cursor.left, "x") : null)],
       },
     }, [[]], this.canvas);
-    // A selection zooms by our own means, which thin again.
+    // A selection zooms through `zoom`, which thins again.
     this.plot.cursor.drag.setScale = false;
   }
 
@@ -135,7 +135,7 @@ export class Chart {
     return this.format.axis ? this.format.axis(value) : plain(value);
   }
 
-  /** Room for the longest tick label, so that the title of the axis stands beside it. */
+  /** Returns the room for the longest tick label, so that the axis title does not overlap it. */
   sizeOfY(u, values) {
     const { ctx } = u;
     ctx.save();
@@ -145,7 +145,7 @@ export class Chart {
     return Math.max(40, Math.ceil(widest) + 20);
   }
 
-  /** Marks where a series ends before the others. */
+  /** Marks the ends of series that end before the others. */
   drawEnds(u) {
     const { ctx, bbox } = u;
     const scale = globalThis.devicePixelRatio || 1;
@@ -157,7 +157,7 @@ export class Chart {
     const marks = endings(this, this.width()).map((end) => ({ ...end, px: u.valToPos(end.x, "x", true), py: u.valToPos(end.y, "y", true), width: ctx.measureText(end.text).width }));
     const { back, text: ink } = page();
     for (const { px, py, text, left, top } of placeLabels(marks, area)) {
-      // In the colour of text: in that of the line it would look like a jump of it.
+      // In the text colour: in that of the line, the mark would look like a jump.
       ctx.fillStyle = ink;
       ctx.beginPath();
       ctx.arc(px, py, LAYOUT.end * scale, 0, 2 * Math.PI);
@@ -212,7 +212,7 @@ export class Chart {
     this.read(this.at);
   }
 
-  /** The x of the visible sample nearest to a place; of any sample where none is visible. */
+  /** Returns the x of the visible sample nearest to a position, or of any sample if none is visible. */
   sampleAt(place) {
     const [from, to] = this.visible();
     let best = null;
@@ -228,7 +228,7 @@ export class Chart {
     return best ?? place;
   }
 
-  /** Values of the samples nearest to an x in the readout, with the x of the sample; null shows the last ones. */
+  /** Shows the samples nearest to an x in the readout, with their x; null shows the last ones. */
   read(at) {
     this.at = at;
     const [from, to] = this.visible();
@@ -236,10 +236,10 @@ export class Chart {
     this.place = place;
     const entries = this.series.map((s, i) => {
       let n = s.x.length ? nearest(s.x, place) : -1;
-      // Where nobody points, a series that ends with a gap shows its last value.
+      // Without a pointer, a series that ends with a gap shows its last value.
       if (at === null) while (n > 0 && s.y[n] !== s.y[n]) n -= 1;
       const value = n < 0 ? NaN : s.y[n];
-      // A series without a sample here shows its nearest one, and says where that is.
+      // A series without a sample here shows its nearest one, with its x.
       const apart = n >= 0 && Math.abs(s.x[n] - place) > 0.005 * (to - from);
       return el("span", { class: "entry" }, swatch(s), ` ${s.label} `, el("b", { "data-series": i }, this.format(value)),
         apart && this.formatX(s.x[n]) !== this.formatX(place) ? ` at ${this.formatX(s.x[n])}` : null);
@@ -248,7 +248,7 @@ export class Chart {
     this.cross();
   }
 
-  /** Puts the vertical line of the cursor on the sample that is read. */
+  /** Moves the vertical line of the cursor to the sample in the readout. */
   cross() {
     if (this.at === null || !this.plot) return;
     const left = Math.round(this.plot.valToPos(this.place, "x"));
@@ -277,7 +277,7 @@ export class Chart {
     action();
   }
 
-  /** The sample about `by` from a sample, at least the next one. */
+  /** Returns the x of the sample about `by` away, at least that of the next sample. */
   sampleBeside(at, by) {
     const found = this.sampleAt(at + by);
     if ((found - at) * by > 0) return found;
@@ -301,7 +301,7 @@ export class Chart {
     this.zoom([from + shift, to + shift]);
   }
 
-  /** With Ctrl the wheel zooms; alone it scrolls the page. */
+  /** The wheel zooms with Ctrl, and scrolls the page without. */
   wheel(event) {
     if (!event.ctrlKey) return;
     event.preventDefault();
@@ -311,34 +311,34 @@ export class Chart {
     this.zoom([at - (at - from) * factor, at + (to - at) * factor]);
   }
 
-  /** The picture as SVG. */
+  /** Returns the chart as SVG. */
   svg() {
     return chartSvg(this);
   }
 
-  /** Puts the picture into the page for paper, where no canvas is drawn again; takes it out after. */
+  /** Inserts the chart as SVG for printing, which does not redraw a canvas, or removes it. */
   print(on) {
     show(this.printed, on && this.plot ? this.svg() : null);
   }
 
-  /** All samples as rows [series, x, y], gaps left out. */
+  /** Returns all samples as rows [series, x, y], without gaps. */
   rows() {
     return this.series.flatMap(({ label, x, y }) =>
       Array.from(x, (at, i) => [label, at, y[i]]).filter((row) => row[2] === row[2]));
   }
 }
 
-/** A number with as many decimals as it has, but for the last digits of a binary fraction. */
+/** Formats a number with all its decimals except the last digits of a binary fraction. */
 export function plain(value) {
   return String(Number(value.toPrecision(9)));
 }
 
-/** The option of an axis whose ticks stand at places of their own. */
+/** Returns the option of an axis with custom tick positions. */
 function splits(ticks, pixels) {
   return ticks && { splits: (_, __, low, high) => ticks(low, high, pixels()) };
 }
 
-/** A short piece of a series' line. */
+/** Returns a sample of a series' line, for legends. */
 export function swatch(s) {
   const pattern = s.points ? "4 4" : dash(s.index).join(" ");
   const node = document.createElementNS("http://www.w3.org/2000/svg", "svg");
@@ -349,7 +349,7 @@ export function swatch(s) {
   return node;
 }
 
-/** The same x where they ascend; samples at the same place are set apart by a hair so that all are drawn. */
+/** Returns x if it ascends; otherwise separates equal values by a hair, so that every sample is drawn. */
 function ascending(x) {
   let apart = true;
   for (let i = 1; i < x.length && apart; i += 1) apart = x[i] > x[i - 1];

@@ -1,27 +1,27 @@
-// Where the series of a chart end: a mark and its label for each that ends before the others.
+// Marks and labels for the series of a chart that end before the others.
 
-/** Longer labels are cut in the chart; the legend has them whole. */
+/** Maximum length of a label in the chart; the legend has whole labels. */
 const MOST = 28;
 
-/** The first characters of a text that is longer. */
+/** Truncates a text to `most` characters. */
 export const cut = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 
-/** A narrower chart, or one with more series, has no room for labels: the legend names its lines. */
+/** A narrower chart, or one with more series, has no room for labels; only the legend names its lines. */
 const NARROW = 500;
 const MOST_LABELLED = 6;
 
-/** Labels for a chart: of those that are too long, what all of them begin with gives way to an ellipsis. */
+/** Shortens labels: in those that are too long, an ellipsis replaces their common beginning. */
 export function shortened(labels) {
   const long = labels.filter((label) => label.length > MOST);
   let same = long.length > 1 ? long[0].length : 0;
   for (const label of long) while (!label.startsWith(long[0].slice(0, same))) same -= 1;
-  // Parts between commas stay whole, else words.
+  // Cuts only between parts separated by commas, or else between words.
   const common = long[0]?.slice(0, same) ?? "";
   same = /, /.test(common) ? common.lastIndexOf(", ") + 2 : common.search(/[^ /]*$/);
   return labels.map((label) => cut(label.length > MOST && same > 1 ? `…${label.slice(same)}` : label, MOST));
 }
 
-/** The visible ends of series that end early, in a chart of some width: [{ x, y, text, series }]. */
+/** Returns the visible ends of series that end early, in a chart of this width: [{ x, y, text, series }]. */
 export function endings(chart, width) {
   const [from, to] = chart.visible();
   const named = width >= NARROW && chart.series.length <= MOST_LABELLED;
@@ -36,9 +36,9 @@ export function endings(chart, width) {
 }
 
 /**
- * Gives each label a place beside its mark within `area`, no two on each other: to the right of the mark where there
- * is room, else to its left, and at most about a line above or below; a label without such a place is left out. `px`, `py`
- * and `width` are those of mark and text in pixels.
+ * Places each label beside its mark within `area`, without overlaps: to the right if there is room, otherwise to the
+ * left, at most about a line above or below. Leaves out labels that do not fit. `px`, `py` (of the mark) and `width`
+ * (of the text) are in pixels.
  */
 export function placeLabels(marks, { left: least, right: most, top: highest, bottom: lowest, line }) {
   const placed = [];

@@ -1,6 +1,5 @@
-// The picture of a chart, one description for the page, its exports and the charts of a page without JavaScript: sizes
-// in pixels, steps between ticks, and words. After the equals sign stands strict JSON, which wafer-web reads for static
-// charts.
+// The layout of charts on the page, in exports and on pages without JavaScript: sizes in pixels, tick steps, and texts.
+// The text after the equals sign is strict JSON, which wafer-web reads for static charts.
 export const LAYOUT = {
   "width": 900, "left": 64, "right": 20, "top": 36, "bottom": 370, "below": 50,
   "title": 20, "tick_x": 16, "tick_y": [6, 4], "axis_x": 36, "axis_y": 16,

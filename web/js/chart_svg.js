@@ -1,4 +1,4 @@
-// The picture of a chart as SVG: the same points, axes and legend as on the screen.
+// A chart as SVG, with the same points, axes and legend as on the screen.
 
 import { svg } from "./dom.js";
 import { cut, endings, placeLabels } from "./chart_ends.js";
@@ -7,10 +7,10 @@ import { colour, dash, page } from "./colours.js";
 
 const { width: WIDTH, right: RIGHT, top: TOP, bottom: BOTTOM, legend: LEGEND } = LAYOUT;
 const HEIGHT = BOTTOM + LAYOUT.below;
-/** The mean width of a character of the labels: an SVG cannot measure text before it is shown. */
+/** Mean width of a character in labels: an SVG cannot measure text before it is shown. */
 const CHARACTER = 6.7;
 
-/** Round places between two values, about `count` of them. */
+/** Returns about `count` round numbers between two values. */
 export function ticks(low, high, count) {
   const rough = (high - low) / count;
   const power = 10 ** Math.floor(Math.log10(rough));
@@ -20,7 +20,7 @@ export function ticks(low, high, count) {
   return places;
 }
 
-/** A chart as an SVG element. */
+/** Returns a chart as an SVG element. */
 export function chartSvg(chart) {
   const { text, grid, back } = page();
   const legend = LEGEND.line * chart.series.length;
@@ -98,7 +98,7 @@ export function chartSvg(chart) {
   return root;
 }
 
-/** A path through points; null breaks it, and a point alone is a short dash. */
+/** Returns a path through points; null breaks it, and a single point becomes a short dash. */
 function path(x, y) {
   let d = "";
   let open = false;

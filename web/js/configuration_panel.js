@@ -1,18 +1,18 @@
-// Configurations beside each other, what differs marked.
+// Configurations side by side, with differences marked.
 
 import { el, parts, section, show, table } from "./dom.js";
 import { exporters } from "./exporting.js";
 
-/** Beyond this number of runs the columns would be too narrow to read, also on paper. */
+/** Maximum number of runs with a column each; more columns would be too narrow to read, even in print. */
 const MOST_COLUMNS = 6;
 
-/** Distinct values as text, at most ten of them. */
+/** Lists distinct values as text, at most ten of them. */
 function several(values) {
   const all = [...new Set(values)];
   return all.length > 10 ? `${all.slice(0, 9).join(", ")} and ${all.length - 9} more` : all.join(", ");
 }
 
-/** Each text of a workload once, with the runs that had it. */
+/** Returns each workload text once, with the runs that have it. */
 function workloads(runs) {
   const labels = new Map();
   for (const run of runs) {
@@ -30,16 +30,16 @@ export function configurationPanel(state) {
   const element = section("configuration", "Configuration", [toggle, ...exporters("configuration", null, csv)], body);
   let drawn = "";
   function update(key) {
-    // Of a run that goes on nothing changes here, and a workload that the reader opened stays open.
+    // During a run nothing changes here, and a workload that the reader opened stays open.
     const now = JSON.stringify(state.configuration);
     if (key === "sentences" && now === drawn) return;
     drawn = now;
     toggle.hidden = state.runs.length < 2;
-    // Of many runs only the selected one has a column; what differs is told by its values.
+    // With many runs, only the selected one has a column; differing keys list their values.
     const many = state.runs.length > MOST_COLUMNS;
     const runs = many ? [state.runs[state.selected]] : state.runs;
     const cells = (row) => (many ? [row.values[state.selected], row.differs ? several(row.values) : "the same"] : row.values);
-    // The times of a device say nothing of runs without a clock.
+    // The times of a device do not affect runs without a clock.
     const timed = state.runs.some((run) => run.record.time);
     const rows = state.configuration
       .filter((row) => row.differs || !(only.checked || (!timed && row.key.startsWith("timing."))))

@@ -1,4 +1,4 @@
-// What the dies did in a run with a clock, and what the slowest requests consist of: shares as stacked bars.
+// Die utilization of a run with a clock, and the parts of the slowest requests, as stacked bars.
 
 import { el, section, show, table } from "./dom.js";
 import { micros, percent } from "./format.js";
@@ -7,7 +7,7 @@ import { exporters } from "./exporting.js";
 import { known } from "./latency_panel.js";
 import { DIRECTIONS } from "./run.js";
 
-/** Work and parts in the order of a stack; each keeps its colour, and what is not listed comes last. */
+/** Work and parts in stacking order; each keeps its colour, and unlisted ones come last. */
 const WORK = ["host_program", "gc_program", "gc_read", "erase", "host_read", "metadata_program", "fold_program", "idle"];
 const PARTS = ["host programs", "gc programs", "gc reads", "erases", "other reads", "metadata programs", "cells", "controller",
   "link", "write buffer", "pacing of gc", "channel", "folds", "map"];
@@ -16,10 +16,10 @@ const words = (name) => name.replaceAll("_", " ").replace(/\bgc\b/, "GC");
 const ordered = (values, order) => Object.entries(values ?? {}).filter(([, value]) => value > 0)
   .sort(([a], [b]) => (order.indexOf(a) + 99) % 99 - (order.indexOf(b) + 99) % 99);
 
-/** Beyond the eighth part colours begin again, hatched. */
+/** From the ninth part on, colours repeat, hatched. */
 const paint = (name, order) => (order.indexOf(name) < 8 ? "solid" : "hatched");
 
-/** A bar of shares; idle time is left empty. */
+/** Returns a bar of shares; idle time is left empty. */
 function stack(values, order) {
   const parts = ordered(values, order);
   const all = parts.reduce((sum, [, value]) => sum + value, 0);

@@ -1,13 +1,13 @@
-// Elements made without HTML text: nothing of a record can become markup or script.
+// Creates elements without HTML text, so that nothing in a record can become markup or script.
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** An element. Attributes are set as text; `on*` takes a listener; children are nodes or text. */
+/** Creates an element. Attributes are set as text; `on*` takes a listener; children are nodes or text. */
 export function el(tag, attributes, ...children) {
   return fill(document.createElement(tag), attributes, children);
 }
 
-/** The same in the namespace of SVG. */
+/** Creates an SVG element. */
 export function svg(tag, attributes, ...children) {
   return fill(document.createElementNS(SVG, tag), attributes, children);
 }
@@ -25,7 +25,7 @@ function fill(node, attributes, children) {
   return node;
 }
 
-/** A text of parts, such as a path, a list or a key, that breaks between them before it breaks inside one. */
+/** Returns a text, such as a path, a list or a key, that breaks between its parts before it breaks inside one. */
 export function parts(text) {
   return text.split(/(?<=[,/_+-]|[a-z]\.)(?=[^,/_+-])/).flatMap((part, i) => (i ? [el("wbr"), part] : [part]));
 }
@@ -35,7 +35,7 @@ export function show(node, ...children) {
   node.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined));
 }
 
-/** A table; columns are { name, number?, title?, sort? }, cells text, nodes or arrays of them. */
+/** Creates a table; columns are { name, number?, title?, sort? }, cells text, nodes or arrays of them. */
 export function table(caption, columns, rows) {
   const head = columns.map((c) =>
     el("th", { scope: "col", class: c.number ? "number" : null, title: c.title, "aria-sort": c.sort }, c.name),
@@ -52,19 +52,19 @@ export function table(caption, columns, rows) {
     el("thead", {}, el("tr", {}, head)), el("tbody", {}, body)));
 }
 
-/** A table that scrolls where it is too wide, and then says so. */
+/** Wraps a table so that it scrolls if it is too wide, and shows that it does. */
 export function scrolled(name, content) {
   const more = el("p", { class: "more", hidden: true }, "More columns to the right: scroll ", el("span", { "aria-hidden": "true" }, "→"));
   const box = el("div", { class: "scroll" }, content);
   const edge = el("div", { class: "edge" }, box);
-  // A number that is cut at the edge could be read as another: it fades.
+  // A number cut off at the edge could be misread, so the edge fades.
   const fade = () => edge.classList.toggle("beyond", box.scrollWidth > box.clientWidth + box.scrollLeft + 1);
   box.addEventListener("scroll", fade, { passive: true });
   new ResizeObserver(() => {
     const beyond = box.scrollWidth > box.clientWidth + 1;
     more.hidden = !beyond;
     fade();
-    // Only what scrolls needs to be found and reached with the keyboard.
+    // Only a scrolling table needs to be reachable with the keyboard.
     for (const [key, value] of [["tabindex", "0"], ["role", "region"], ["aria-label", `Table: ${name}`]]) {
       if (beyond) box.setAttribute(key, value);
       else box.removeAttribute(key);
@@ -73,7 +73,7 @@ export function scrolled(name, content) {
   return el("div", {}, more, edge);
 }
 
-/** A group of radio buttons; `choices` are [value, label]. */
+/** Creates a group of radio buttons; `choices` are [value, label]. */
 export function choice(label, name, choices, chosen, change) {
   return el("fieldset", { class: "choice" }, el("legend", {}, label),
     choices.map(([value, text]) =>
@@ -85,12 +85,12 @@ export function choice(label, name, choices, chosen, change) {
         el("span", {}, text))));
 }
 
-/** A button. */
+/** Creates a button. */
 export function button(text, title, press) {
   return el("button", { type: "button", title, onclick: press }, text);
 }
 
-/** A section with a heading and, beside it, what belongs to it. */
+/** Creates a section with a heading and, beside the heading, its controls. */
 export function section(id, title, tools, ...children) {
   return el("section", { id, "aria-labelledby": `${id}-title` },
     el("div", { class: "head" }, el("h2", { id: `${id}-title` }, title), el("div", { class: "tools" }, tools)),

@@ -1,4 +1,4 @@
-// The page of `wafer explore`: controls, the device in a worker, and the panels of a report that follow it.
+// The page of `wafer explore`: controls, the device in a worker, and report panels that show its run.
 
 import { button, el, show } from "./dom.js";
 import { charts } from "./chart.js";
@@ -13,7 +13,7 @@ import { progressPanel } from "./explore_panel.js";
 import { configuration, leaves, toRun } from "./run.js";
 import { makeView } from "./view.js";
 
-/** Milliseconds between two draws of what stands below the first screen. */
+/** Milliseconds between two updates of the panels below the first screen. */
 const SLOW = 1000;
 /** Columns of the first screen. */
 const COLUMNS = [["waf", "handles"], ["units", "findings"]];
@@ -66,13 +66,13 @@ async function main() {
   root.querySelector("header").after(controls.element);
   root.querySelector("header").append(told, box);
 
-  /** Checks settings, and runs them where they can run. */
+  /** Checks settings, and runs them if they are valid. */
   async function apply(settings) {
-    // What is on the screen is no longer the result of the settings beside it.
+    // The results on the screen no longer belong to the settings.
     source.state = "checking";
     controls.set(settings);
     now.update();
-    // The last change counts: the answer to an earlier one may come later.
+    // The last change counts, although the answer to an earlier one may arrive later.
     number += 1;
     const asked = number;
     let checked;
@@ -96,7 +96,7 @@ async function main() {
     draw();
   }
 
-  /** Begins the run of the settings; the curve of the one before stays in gray. */
+  /** Starts a run with the settings; the curve of the previous run stays in gray. */
   async function begin() {
     const { settings } = controls;
     if (!source.checked) return;
@@ -143,7 +143,7 @@ async function main() {
     }
     source.run = toRun({ label: "this run", record: opened(message.record) });
     if (source.state !== "paused" || message.state === "done") source.state = message.state;
-    // Draws with the browser, and asks for the next record when this one is on the screen.
+    // Draws with the browser's frames, and requests the next record when this one is on the screen.
     requestAnimationFrame(() => {
       draw();
       engine.seen();
@@ -196,12 +196,12 @@ async function main() {
       await navigator.clipboard.writeText(text.value);
       told.textContent = "Copied.";
     } catch {
-      // A page in a frame may not write to the clipboard: the text is selected.
+      // A page in a frame may not write to the clipboard, so the text is selected.
       told.textContent = "Selected: copy it with the keyboard.";
     }
   }
 
-  /** Settings of the address, else those of the page. */
+  /** Returns the settings in the address, or else those of the page. */
   async function enter() {
     about.textContent = page.text;
     let settings = page.settings;
@@ -209,7 +209,7 @@ async function main() {
     if (location.hash.length > 1) {
       try {
         settings = ofAddress(location.hash);
-        // The address may have come from any page.
+        // The address may come from anywhere.
         heading.textContent = "wafer";
         about.textContent = "";
       } catch (error) {
@@ -224,7 +224,7 @@ async function main() {
   await enter();
 }
 
-/** What an earlier run has that these settings do not, in a few words. */
+/** Describes how the settings of an earlier run differ from these, in a few words. */
 function difference(earlier, settings, config) {
   const map = ({ device, workload, volume, pace, precondition, seed }, { timing, ...keys }) =>
     new Map(leaves({ device, ...keys, workload, volume, pace, precondition, seed }, ""));

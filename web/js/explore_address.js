@@ -1,10 +1,10 @@
-// Settings in the address of the page: `#device=warp&capacity=28GiB&stream=...`. Keys of the device stand as they are.
+// Settings in the page's address: `#device=warp&capacity=28GiB&stream=...`. Device keys appear unchanged.
 
 const STREAM = ["name", "pattern", "skew", "offset", "size", "bs", "handle", "share"];
 const NUMBERS = new Set(["skew", "offset", "size", "handle", "share"]);
 const OWN = ["device", "volume", "pace", "precondition", "seed", "samples", "attribution"];
 
-/** Returns settings as the part of an address after `#`. */
+/** Returns settings as the fragment of an address. */
 export function toAddress(settings) {
   const address = new URLSearchParams();
   for (const key of OWN) {
@@ -19,7 +19,7 @@ export function toAddress(settings) {
   return address.toString();
 }
 
-/** Returns the settings of an address, or throws an error that names the key. */
+/** Parses the settings in an address, or throws an error that names the key. */
 export function ofAddress(text) {
   const settings = { set: {}, workload: {}, seed: 0, attribution: false };
   for (const [key, value] of new URLSearchParams(text.replace(/^#/, ""))) {
@@ -34,7 +34,7 @@ export function ofAddress(text) {
   return settings;
 }
 
-/** A number, truth value or list as JSON has it; anything else is text. */
+/** Parses a JSON number, boolean or list; anything else is text. */
 function scalar(value) {
   if (!/^(-?\d+(\.\d+)?(e[-+]?\d+)?|true|false|\[.*\]|".*")$/s.test(value)) return value;
   try {

@@ -1,12 +1,12 @@
-// The form of the page: settings in, changed settings out. An error of the library stands at its control.
+// The form of the page: settings in, changed settings out. Errors of the library appear at the control at fault.
 
 import { button, el, show } from "./dom.js";
 import { count, percent } from "./format.js";
 import { BLOCKS, COLLECTION, DEVICE, PATTERNS, SKEWS, at } from "./explore_fields.js";
 
 /**
- * Makes the form. `about` is what the module offers, `changed(settings)` hears of every change. Returns `element`,
- * `set(settings)`, `refuse(text, key)` and `tell(checked)`.
+ * Creates the form. `about` is what the module offers; `changed(settings)` is called after every change. Returns
+ * `element`, `set(settings)`, `refuse(text, key)` and `tell(checked)`.
  */
 export function makeControls(about, changed) {
   let settings = null;
@@ -16,7 +16,7 @@ export function makeControls(about, changed) {
   const error = el("p", { class: "error", role: "alert", id: "refusal", hidden: true });
 
   const profile = () => about.devices.find((device) => device.summary.name === settings.device);
-  /** What a key of the device has: the setting, or the profile's. */
+  /** Returns the value of a device key: the setting, or the profile's. */
   const value = (key) => {
     if (key in settings.set) return settings.set[key];
     if (key === "overprovisioning") return profile()?.summary.overprovisioning ?? 0;
@@ -28,11 +28,11 @@ export function makeControls(about, changed) {
     changed(settings);
   };
   const setKey = (key, to) => change(({ set }) => {
-    // A profile has a number of reclaim units; with another capacity it would be another over-provisioning.
+    // With another capacity, the profile's number of reclaim units would change over-provisioning.
     if (["capacity", "reclaim_unit.size"].includes(key) && !("overprovisioning" in set) && !("reclaim_unit.count" in set)) {
       set.overprovisioning = Number(value("overprovisioning").toFixed(4));
     }
-    // The clock's pages are whole pages of the map; a page has no clock, but the device is checked as a whole.
+    // The clock requires whole pages of the map. This page has no clock, but the device is checked as a whole.
     if (key === "page" && profile()?.config.timing) set["timing.plane_page"] = to;
     if (key === "overprovisioning") delete set["reclaim_unit.count"];
     if (to === "") delete set[key];
@@ -148,7 +148,7 @@ export function makeControls(about, changed) {
   };
 
   let jobFile = null;
-  // On a narrow page the curves come before the controls are opened.
+  // On a narrow page, the controls start closed, so that the curves are visible.
   const wide = matchMedia("(min-width: 64rem)").matches;
   const open = new Map();
   const draw = () => {
@@ -172,12 +172,11 @@ export function makeControls(about, changed) {
     get settings() {
       return settings;
     },
-    /** Shows settings. */
     set(next) {
       settings = next;
       draw();
     },
-    /** Shows what the module makes of the settings. */
+    /** Shows the values that the module derives from the settings. */
     tell({ device, job_file: text }) {
       jobFile = text;
       const op = percent(device.overprovisioning, 1);
@@ -190,7 +189,7 @@ export function makeControls(about, changed) {
       const asText = [...body.querySelectorAll("button")].find((one) => one.textContent.startsWith("Edit as"));
       if (asText) asText.disabled = false;
     },
-    /** Shows the library's error at the control of its key, and on top. */
+    /** Shows the library's error at the control of its key, and at the top. */
     refuse(text, key) {
       error.textContent = text;
       error.hidden = false;

@@ -1,10 +1,10 @@
-// The worker with the device, as the page sees it. A worker whose module stopped is replaced by a new one.
+// The page's interface to the worker that runs the device. If a worker's module stops, a new worker replaces it.
 
 import { opened, unpackModule } from "./explore_module.js";
 
 /**
- * Starts the worker of the page. `heard` gets what a run sends: { run, record, state }, { run, error, key }, or
- * { broken }. Returns an engine, and what the module offers as `about`.
+ * Starts the worker. `heard` receives what a run sends: { run, record, state }, { run, error, key }, or { broken }.
+ * Returns an engine; its `about` is what the module offers.
  */
 export async function makeEngine(heard) {
   const script = document.getElementById("worker").textContent;
@@ -55,7 +55,7 @@ export async function makeEngine(heard) {
   about = await begin();
   return {
     about,
-    /** Answers a request. */
+    /** Sends a request and returns the answer. */
     async ask(request) {
       const to = await living();
       number += 1;
@@ -65,7 +65,7 @@ export async function makeEngine(heard) {
         to.postMessage({ ask, request });
       });
     },
-    /** Begins a run in place of the one that goes on. */
+    /** Starts a run in place of the current one. */
     async start(run, settings) {
       (await living()).postMessage({ start: settings, run });
     },

@@ -1,4 +1,4 @@
-// The controls of the page and the keys of an experiment that they set.
+// The controls of the page, and the experiment keys that they set.
 
 const SIZES = ["1MiB", "2MiB", "4MiB", "8MiB", "16MiB", "32MiB", "64MiB", "128MiB", "256MiB", "512MiB", "1GiB"];
 const CAPACITIES = ["1GiB", "2GiB", "4GiB", "8GiB", "16GiB", "28GiB", "64GiB", "128GiB", "224GiB", "448GiB"];
@@ -8,11 +8,11 @@ const percent = (value) => `${Number((100 * value).toFixed(1))}\u00a0%`;
 const same = (value) => String(value);
 const named = (values) => values.map((value) => [value, value]);
 
-/** Where relocated data goes; the values of `gc.destination`. */
+/** Destinations of relocated data: the values of `gc.destination`. */
 const DESTINATIONS = [["", "The policy's choice"], ["isolation", "By isolation"], ["host", "With the host's data"], ["shared", "One for all"],
   ["handle", "One per handle"], ["generation", "By generation"], ["writer", "With the writer (WARP)"]];
 
-/** How a drive separates data by itself; the values of `gc.separation`. */
+/** Separations without hints: the values of `gc.separation`. */
 const SEPARATIONS = [["", "The policy's choice"], ["sepbit", "SepBIT"], ["dac", "DAC"], ["midas", "MiDAS"], ["multilog", "Multi-log"], ["deathtime", "Death time"]];
 
 /**
@@ -42,7 +42,7 @@ export const COLLECTION = [
 /** Columns of the table of streams. */
 export const PATTERNS = [["sequential", "Sequential"], ["uniform", "Uniform"], ["zipf", "Zipf"], ["hot", "Hot fifth"]];
 export const BLOCKS = ["4k", "8k", "16k", "64k", "128k", "1m"];
-/** Skew that a pattern begins with. */
+/** Initial skew of a pattern. */
 export const SKEWS = { sequential: 0, uniform: 0, zipf: 1.2, hot: 80 };
 
 /** Returns the value at a dotted key of a configuration. */

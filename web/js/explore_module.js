@@ -1,14 +1,14 @@
-// The device as WebAssembly: an instance answers requests in JSON (crates/wafer-explore/src/session.rs).
+// The device as WebAssembly: an instance answers JSON requests (crates/wafer-explore/src/session.rs).
 
-/** Returns the bytes of a module that stands in a page: gzip, base64. */
+/** Unpacks the bytes of a module embedded in a page as gzip in base64. */
 export async function unpackModule(text) {
   const compressed = Uint8Array.from(atob(text.trim()), (c) => c.charCodeAt(0));
   return new Response(new Blob([compressed]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
 }
 
 /**
- * Makes an instance. Returns a function that takes a request and returns the answer's bytes. After a panic, of which
- * `panicked` hears, the instance is of no further use.
+ * Creates an instance. Returns a function that takes a request and returns the answer's bytes. A panic calls
+ * `panicked`; the instance is unusable afterwards.
  */
 export async function makeModule(bytes, panicked) {
   const text = (at, length) => new TextDecoder().decode(new Uint8Array(wasm.memory.buffer, at >>> 0, length));
@@ -29,7 +29,7 @@ export async function makeModule(bytes, panicked) {
   };
 }
 
-/** Returns what an answer holds, or throws its error; `error.key` is the key at fault. */
+/** Returns the content of an answer, or throws its error; `error.key` is the key at fault. */
 export function opened(bytes) {
   const { ok, error } = JSON.parse(new TextDecoder().decode(bytes));
   if (error) throw Object.assign(new Error(error.text), { key: error.key });

@@ -1,4 +1,4 @@
-// The line on top of the page: how far the run is, and its WAF.
+// The line at the top of the page: progress of the run, and its WAF.
 
 import { el, section, show } from "./dom.js";
 import { bytes, count, times, waf } from "./format.js";
@@ -6,7 +6,7 @@ import { last } from "./run.js";
 
 const STATES = { checking: "Checking the settings", running: "Running", preparing: "Writing the precondition", paused: "Paused", done: "Done", refused: "Settings refused", broken: "Stopped by a defect", idle: "Ready" };
 
-/** `source` has the run, its state, and what the check of its settings gave. */
+/** `source` has the run, its state, and the result of checking its settings. */
 export function progressPanel(source) {
   const body = el("dl", { class: "now" });
   const entry = (name, value, id, kind) => el("div", { class: kind }, el("dt", {}, name), el("dd", { id }, value));

@@ -1,16 +1,16 @@
-// The worker of the page: runs the device in slices, between which it hears the page.
+// The worker of the page: runs the device in slices, and reads messages between them.
 //
 // The page sends { module } first, then { ask, request } for an answer, { start, run } for a run numbered `run`,
 // { pause }, { speed } and { seen }. The worker sends { ready }, { ask, answer } and { run, record, state } with the
-// record's bytes, or { run, error }, and { broken } when the module stopped.
+// record's bytes, or { run, error }, and { broken } when the module has stopped.
 
 import { makeModule, opened } from "./explore_module.js";
 
-/** Milliseconds of work between two looks at the messages. */
+/** Milliseconds of work before messages are read. */
 const SLICE = 24;
-/** Least milliseconds between two records, which cost a walk over the reclaim units. */
+/** Minimum milliseconds between two records, each of which walks all reclaim units. */
 const EVERY = 80;
-/** Share of the time that records may cost. */
+/** Maximum share of the time spent on records. */
 const SHARE = 0.2;
 
 const state = { call: null, run: null, paused: false, speed: 1, seen: true, sent: 0, cost: 0, going: false, broken: false };
@@ -56,7 +56,7 @@ addEventListener("message", ({ data }) => {
   }
 });
 
-/** The module cannot go on: the page loads another. */
+/** Reports that the module has stopped; the page loads another. */
 function broken(reason) {
   if (state.broken) return;
   Object.assign(state, { broken: true, run: null });
@@ -68,7 +68,7 @@ function refuse(run, error) {
   else postMessage({ run, error: error.message, key: error.key });
 }
 
-/** Runs until the run ends, is paused, or another takes its place. */
+/** Advances the run until it ends, is paused, or is replaced. */
 async function go() {
   if (state.going) return;
   state.going = true;
@@ -101,7 +101,7 @@ const channel = new MessageChannel();
 const rests = [];
 channel.port1.onmessage = () => rests.shift()();
 
-/** Lets messages in; a timer would wait four milliseconds at least. */
+/** Yields to messages; a timer would wait at least four milliseconds. */
 function rest(milliseconds) {
   if (milliseconds > 0) return new Promise((done) => setTimeout(done, milliseconds));
   return new Promise((done) => {

@@ -2,7 +2,7 @@
 
 import { button } from "./dom.js";
 
-/** Buttons that save: `picture()` gives an SVG element, `data()` rows, the first with names. */
+/** Returns export buttons; `picture()` returns an SVG element, `data()` rows, of which the first has the names. */
 export function exporters(name, picture, data) {
   const file = (ending) => `${name}.${ending}`;
   return [
@@ -12,7 +12,7 @@ export function exporters(name, picture, data) {
   ].filter(Boolean);
 }
 
-/** Rows as CSV (RFC 4180). Text that a spreadsheet would take for a formula gets a quote before it. */
+/** Formats rows as CSV (RFC 4180). Text that a spreadsheet would take for a formula is prefixed with a quote. */
 export function csv(rows) {
   const cell = (value) => {
     if (typeof value === "number") return Number.isFinite(value) ? String(value) : "";
@@ -23,12 +23,12 @@ export function csv(rows) {
   return rows.map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";
 }
 
-/** An SVG element as a document. */
+/** Serializes an SVG element as a document. */
 export function xml(node) {
   return new XMLSerializer().serializeToString(node);
 }
 
-/** The picture at twice its size. */
+/** Renders the picture as PNG at twice its size. */
 export async function png(node) {
   const picture = new Image();
   picture.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(xml(node))}`;
@@ -40,7 +40,7 @@ export async function png(node) {
   return new Promise((done) => canvas.toBlob(done, "image/png"));
 }
 
-/** Gives a text to the user as a file. */
+/** Saves content as a file. */
 export function save(name, type, text) {
   saveBlob(name, new Blob([text], { type }));
 }

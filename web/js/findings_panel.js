@@ -1,10 +1,10 @@
-// The findings of the selected run, and those of the comparison of the runs.
+// Findings about the selected run, and about differences between the runs.
 
 import { el, section, show } from "./dom.js";
 
 export function findingsPanel(state) {
   const body = el("div", {});
-  // A key or value stands in backticks; a number and its percent sign stay together.
+  // Keys and values are in backticks; a number and its percent sign stay together.
   const words = (text) => text.replaceAll(" %", "\u00a0%").split("`").map((part, i) => (i % 2 ? el("code", {}, part) : part));
   const list = (found) => el("ul", { class: "findings" }, found.map(({ title, text }) => el("li", {}, el("strong", {}, words(title)), " ", words(text))));
   const update = () => {

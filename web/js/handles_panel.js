@@ -1,4 +1,4 @@
-// What the host wrote to each handle, and what the drive added to its reclaim units.
+// Bytes that hosts wrote through each handle, and bytes that the drive added.
 
 import { el, section, show, table } from "./dom.js";
 import { bytes, percent, waf } from "./format.js";
@@ -28,7 +28,7 @@ export function handlesPanel(state) {
         bytes(host), bytes(last(h.media)), waf(ratio ?? NaN), percent(share), bar(host / most, added / most, i),
       ];
     });
-    // What the drive writes for itself is no handle's; with it the rows add up to the device.
+    // The drive's own writes belong to no handle; with them, the rows add up to the device.
     const others = (run.metrics.parts ?? []).filter(({ what }) => ["map", "parity", "slc_cache"].includes(what))
       .map(({ what, bytes: size }) => ["no handle", PARTS[what], "–", bytes(size), "–", "–", ""]);
     show(body, table("Handles", [
@@ -43,7 +43,7 @@ export function handlesPanel(state) {
   return { element, update };
 }
 
-/** Two parts of a bar: solid for the host, hatched for what the drive added. */
+/** Returns a bar in two parts: solid for the host, hatched for what the drive added. */
 function bar(host, added, index) {
   const node = el("span", { class: "bar", role: "img", "aria-label": `${percent(host)} host, ${percent(added)} added, of the largest` });
   const part = (share, kind) => {

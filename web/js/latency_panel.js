@@ -7,17 +7,17 @@ import { Chart, swatch } from "./chart.js";
 import { exporters } from "./exporting.js";
 
 const COLUMNS = ["50", "99", "99.9", "99.99"];
-/** Percentiles stand at the number of their nines, latencies at their logarithm. */
+/** Axes are in nines for percentiles, and logarithmic for latencies. */
 const nines = (percent) => -Math.log10(1 - percent / 100);
 const percentile = (at) => `p${Number((100 * (1 - 10 ** -at)).toFixed(Math.max(0, Math.ceil(at) - 2) + 1))}`;
 const latency = Object.assign((value) => micros(10 ** value), { axis: (value) => tick(micros(10 ** value)) });
 const whole = (low, high) => Array.from({ length: Math.floor(high) - Math.ceil(low) + 1 }, (_, i) => Math.ceil(low) + i);
-/** Least pixels between two ticks, of an axis of latencies and of one of percentiles. */
+/** Minimum pixels between two ticks on an axis of latencies and on one of percentiles. */
 const APART = { y: 16, x: 56 };
-/** Multiples of a power of ten that have a tick: the first set that gives a narrow range some, too. */
+/** Sets of multiples of a power of ten that get ticks: coarse first, finer ones for narrow ranges. */
 const MULTIPLES = [[1, 2, 5], [1, 1.5, 2, 3, 5, 7], [1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9],
   ...[2, 5, 10].map((parts) => Array.from({ length: 9 * parts }, (_, i) => 1 + i / parts))];
-/** The ticks of the first set with three; `rank` says which of two that are too close stays: the lower one. */
+/** Returns the ticks of the first set with at least three. Of two that are too close, the lower `rank` stays. */
 function spaced(sets, apart, rank) {
   const kept = sets.map((set) => {
     const chosen = [];
@@ -26,7 +26,7 @@ function spaced(sets, apart, rank) {
   });
   return kept.find((set) => set.length >= 3) ?? kept.reduce((most, set) => (set.length >= most.length ? set : most));
 }
-/** Ticks of a logarithm on an axis of so many pixels. */
+/** Returns the ticks of a logarithmic axis of this many pixels. */
 export function powers(low, high, pixels = Infinity) {
   const ticks = (multiples) => whole(low - 1, high).flatMap((power) => multiples.map((multiple) => power + Math.log10(multiple)))
     .filter((at) => at >= low && at <= high);
@@ -34,25 +34,25 @@ export function powers(low, high, pixels = Infinity) {
   const rank = (at) => [1, 5, 2, null].findIndex((multiple) => multiple === null || round(at - Math.log10(multiple)));
   return spaced(MULTIPLES.map(ticks), (APART.y * (high - low)) / pixels, rank);
 }
-/** Shares of the requests beyond a whole number of nines that have a tick of their own, too. */
+/** Sets of shares of the requests beyond a whole number of nines that get ticks: coarse first. */
 const BEYOND = [[1], [1, 0.5], [1, 0.5, 0.25], Array.from({ length: 10 }, (_, i) => 1 - i / 10), Array.from({ length: 50 }, (_, i) => 1 - i / 50)];
-/** Ticks of percentiles: whole nines, and places between where fewer than three are visible. */
+/** Returns the ticks of percentiles: whole nines, and steps between if fewer than three are visible. */
 export function percentiles(low, high, pixels = Infinity) {
   const ticks = (shares) => whole(Math.max(0, low - 1), high).flatMap((at) => shares.filter((share) => share > 0.1 || share === 1).map((share) => at - Math.log10(share)))
     .filter((at) => at >= low && at <= high);
   return spaced(BEYOND.map(ticks), (APART.x * (high - low)) / pixels, (at) => (Number.isInteger(at) ? 0 : 1));
 }
 
-/** Whether enough requests were measured for a percentile: at least one lies beyond it. */
+/** Returns whether enough requests were measured for a percentile: at least one lies beyond it. */
 export const known = (requests, percent) => requests.count * (1 - percent / 100) >= 1;
 
-/** What was measured of each run: [run, direction, requests]. */
+/** Returns the measured directions of all runs, each with its run and requests. */
 function measured(state) {
   return state.runs.flatMap((run) => DIRECTIONS.filter(([key]) => run.record.time?.[key])
     .map(([key, name]) => ({ run, key, name, requests: run.record.time[key] })));
 }
 
-/** Alone, reads, writes, trims and flushes differ by colour; beside others reads have the thick line. */
+/** Returns the style of a line: a single run has a colour per direction; several have thick lines for reads. */
 function lineOf(run, name, several) {
   const index = DIRECTIONS.findIndex(([, plural]) => plural === name);
   return several ? { index: run.index, thin: index > 0 } : { index };
@@ -64,7 +64,7 @@ function totals(state, several) {
     ...COLUMNS.map((percent) => micros(known(requests, percent) ? requests.percentiles_us[percent] ?? NaN : NaN)), micros(requests.max_us),
   ]);
   const number = (name) => ({ name, number: true });
-  // Beside rates of this moment, those of the whole time say so.
+  // Next to current rates, those of the whole run are labelled as such.
   const since = state.live ? ", mean since start" : "";
   return table("Latency of the runs", [{ name: "run" }, { name: "requests" }, number(`IOPS${since}`), number(`bandwidth${since}`), number(state.live ? "latency, mean since start" : "mean"),
     ...COLUMNS.map((percent) => number(`p${percent}`)), number("max")], rows);
@@ -84,7 +84,7 @@ export function latencyPanel(state) {
     const all = measured(state);
     element.hidden = all.length === 0;
     if (element.hidden) return;
-    // Intervals of the series begin with the run, what was measured with the end of the ramp.
+    // The intervals of the series start with the run; measurements start at the end of the ramp.
     const ramp = all.some(({ run: { record: { time } } }) => time.series?.seconds.at(-1) > 1.01 * time.seconds);
     const several = new Set(all.map(({ run }) => run)).size > 1;
     show(body, totals(state, several), ramp ? el("p", { class: "note" },

@@ -50,11 +50,11 @@ function main() {
   };
   const take = (page) => {
     source.page = page;
-    // The heading has the name; a line needs a short one.
+    // The heading has the full name; a line needs a short one.
     page.runs[0].label = "drive";
     source.record = page.runs[0].record;
   };
-  // Draws with the browser: a hidden page costs nothing, and states between two frames are skipped.
+  // Draws once per browser frame: a hidden page costs nothing, and states between two frames are skipped.
   const soon = () => {
     if (paused || waiting) return;
     waiting = true;

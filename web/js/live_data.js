@@ -1,9 +1,9 @@
-// The record of a running device: the record that the server sent, extended by each state after it.
+// The record of a running device: the record from the server, extended by each later state.
 
 /** Appends the columns of one point. */
 const push = (to, from) => Object.keys(from).forEach((key) => Array.isArray(to[key]) && key !== "gc_only" && to[key].push(...from[key]));
 
-/** Appends the point of a state to a record as `/api/v1/page` gives it; false where counters were reset. */
+/** Appends the point of a state to a record from `/api/v1/page`; returns false if counters were reset. */
 export function addState(record, state) {
   const { timeline, metrics } = record;
   const points = timeline.seconds.length;
@@ -15,21 +15,21 @@ export function addState(record, state) {
     timeline.media_bytes.push(state.counters.media_bytes);
     push(metrics, { host_bytes_per_second: state.metrics.host_bytes_per_second, media_bytes_per_second: state.metrics.media_bytes_per_second });
     append(metrics.device, state.metrics.device, points);
-    // A handle that is written for the first time appears with the next record.
+    // A handle written for the first time appears with the next record.
     for (const [key, series] of Object.entries(timeline.handles)) {
       series.host_bytes.push(state.handles[key].host_bytes);
       series.media_bytes.push(state.handles[key].media_bytes);
       append(metrics.handles[key], state.metrics.handles[key], points);
     }
   }
-  // What stands beside the curves is of the same moment as they are.
+  // The values next to the curves are of the same moment.
   metrics.added_share = state.metrics.added_share;
   for (const [key, { waf, moved_bytes, moved_share }] of Object.entries(state.metrics.handles)) {
     if (metrics.handles[key]) Object.assign(metrics.handles[key], { waf, moved_bytes, moved_share });
   }
   if (state.findings) record.findings = state.findings;
   Object.assign(record.summary, state.counters, { waf: state.metrics.device.cumulative[0] ?? 1 });
-  // What is over time comes with the next record.
+  // Series over time come with the next record.
   if (state.time) record.time = { ...state.time, series: record.time?.series ?? state.time.series };
   if (state.wear) record.summary.wear = state.wear;
   record.live = state.live;

@@ -1,9 +1,9 @@
-// What only a running drive has: state, bandwidth now, connections, FDP events.
+// Panels of a running drive only: state, current bandwidth, connections, FDP events.
 
 import { el, section, show, table } from "./dom.js";
 import { bytes, count, rate, waf } from "./format.js";
 
-/** The line on top: the current state of the drive. */
+/** The line at the top: the current state of the drive. */
 export function nowPanel(source) {
   const body = el("dl", { class: "now" });
   const entry = (name, value, id, kind) => el("div", { class: kind }, el("dt", {}, name), el("dd", { id }, value));
@@ -30,7 +30,7 @@ export function nowPanel(source) {
   return { element: section("now", "Now", [], body), update };
 }
 
-/** Hosts that are connected. */
+/** Connected hosts. */
 export function connectionsPanel(source) {
   const body = el("div", {});
   const element = section("connections", "Connections", [], body);
@@ -44,12 +44,12 @@ export function connectionsPanel(source) {
   return { element, update };
 }
 
-/** A time stamp of a drive: since its start, or since 1970 if a host has set its clock. */
+/** Formats a timestamp of a drive: since its start, or since 1970 if a host has set its clock. */
 function moment(value) {
   return value > 1e8 ? new Date(value * 1000).toISOString().replace("T", " ").slice(0, 23) : `${value.toFixed(3)} s`;
 }
 
-/** FDP events: how many of each type, and the newest. */
+/** FDP events: counts by type, and the newest. */
 export function eventsPanel(source) {
   const body = el("div", {});
   const element = section("events", "FDP events", [], body);
@@ -57,7 +57,7 @@ export function eventsPanel(source) {
   const update = () => {
     const live = source.record?.live;
     element.hidden = !live || (live.event_counts.length === 0 && live.events.length === 0);
-    // A drive logs the events that hosts enable; a run has all.
+    // A drive logs only events that hosts have enabled; a run logs all.
     const enabled = live?.drive?.enabled_events;
     const now = JSON.stringify([live?.events.at(-1)?.number, enabled]);
     if (element.hidden || now === shown) return;

@@ -42,7 +42,7 @@ export function matrixPanel(state) {
   return { element, update };
 }
 
-/** The matrix as SVG. */
+/** Returns the matrix as SVG. */
 function picture({ handles, relocated_bytes: cells }) {
   const size = 84;
   const most = Math.max(1, ...cells.flat());

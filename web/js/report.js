@@ -1,4 +1,4 @@
-// The report: records that stand in the page.
+// The report: records embedded in the page.
 
 import { button, el, scrolled, show } from "./dom.js";
 import { unpack } from "./data.js";
@@ -17,7 +17,7 @@ async function main() {
       `${records.length} ${records.length === 1 ? "run" : "runs"}, wafer ${first.version ?? ""}, started ${first.started ?? "–"}`);
     const keep = button("Records", "Save the result records as JSON", () =>
       save("records.json", "application/json", JSON.stringify(records.length === 1 ? records[0] : records)));
-    // Sections that came with the page, such as the table of a reproduction, stay behind the heading.
+    // Sections that the page already contains, such as the table of a reproduction, stay after the heading.
     const further = root.querySelectorAll(":scope > section");
     const view = makeView(root, root.dataset.title, subtitle, [keep]);
     for (const section of further) {

@@ -1,12 +1,12 @@
 // The view of a report in its address, `#run=3&metric=instantaneous&curves=1,3&zoom=1.2,3`: a link opens what its
-// sender saw. What is as the page opens by itself is left out.
+// sender saw. Defaults are left out.
 
 import { showRun } from "./run.js";
 
 const CHOICES = ["metric", "axis"];
 const FIELDS = ["limit", "interval"];
 
-/** Takes over the view that the address names, and then keeps the address up to date. `chart` is that of the WAF. */
+/** Applies the view in the address, and then keeps the address current. `chart` is the WAF chart. */
 export function keepAddress(root, { state, update }, chart) {
   const choices = (name) => [...root.querySelectorAll(`input[name="${name}"]`)];
   const field = (name) => root.querySelector(`#${name}`);

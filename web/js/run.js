@@ -1,32 +1,32 @@
-// A record in the form that panels use: typed arrays, labels, and defaults for missing parts. Numbers derived
-// from counters (WAF, findings, bandwidth) come with the record; nothing is computed here.
+// Converts a record for the panels: typed arrays, labels, and defaults for missing parts. Numbers derived from
+// counters (WAF, findings, bandwidth) come with the record; nothing is computed here.
 
 import { LAYOUT } from "./chart_layout.js";
 import { MOST_SERIES } from "./colours.js";
 
-/** Order of handles: by number, `gc` last. */
+/** Orders handles by number, with `gc` last. */
 function byKey(a, b) {
   if (a === "gc" || b === "gc") return (a === "gc") - (b === "gc");
   return Number(a) - Number(b);
 }
 
-/** Directions of requests as records name them, and in the plural. */
+/** Directions of requests: key in a record, and plural. */
 export const DIRECTIONS = [["read", "reads"], ["write", "writes"], ["trim", "trims"], ["flush", "flushes"]];
 
 /** Gaps are null in a record and NaN in a chart. */
 export const column = (values) => Float64Array.from(values ?? [], (v) => v ?? NaN);
 
-/** WAF columns of a device or handle. */
+/** Returns the WAF columns of a device or handle. */
 function ratios(metrics) {
   return { cumulative: column(metrics?.cumulative), instantaneous: column(metrics?.instantaneous), gcOnly: metrics?.gc_only ?? [] };
 }
 
-/** A run of a page: `{ label, unites_writes, record }`. */
+/** Converts a run of the page: `{ label, unites_writes, record }`. */
 export function toRun({ label, unites_writes: unitesWrites, record }) {
   const { timeline, metrics, provenance } = record;
   const geometry = provenance.geometry ?? null;
   const jobs = provenance.workload?.jobs ?? [];
-  // Policies that keep handles apart move nothing into the RU of all.
+  // Policies that keep handles apart move nothing into the shared RU.
   const written = ([key, { host_bytes: host }]) => key !== "gc" || host.at(-1) > 0;
   const handles = Object.entries(timeline.handles ?? {}).filter(written).map(([key]) => key).sort(byKey).map((key) => ({
     key,
@@ -63,8 +63,8 @@ export function toRun({ label, unites_writes: unitesWrites, record }) {
 }
 
 /**
- * Shows or hides the curve of a run. A shown run has a colour and dash of its own, the first that is free; where none
- * is left it stays hidden.
+ * Shows or hides the curve of a run. A shown run gets the first free combination of colour and dash; if none is left,
+ * it stays hidden.
  */
 export function showRun(runs, run, on) {
   const taken = new Set(runs.filter((other) => other.shown && other !== run).map((other) => other.index));
@@ -74,43 +74,43 @@ export function showRun(runs, run, on) {
   while (taken.has(run.index)) run.index += 1;
 }
 
-/** Points and values of a metric: over the samples, or over the intervals of a share of the run. */
+/** Returns points and values of a metric: per sample, or per interval of a share of the run. */
 export function series(run, key, metric, limit, share) {
   const part = key === null ? run : run.handles.find((h) => h.key === key);
   const interval = metric === "cumulative" ? null : run.metrics.intervals?.find((i) => i.share === share);
   const found = !interval ? part.ratios : ratios(key === null ? interval.device : interval.handles[key]);
   const points = interval ? interval.points : null;
   if (metric !== "clamped") return { points, values: found[metric] };
-  // Only the media was written: no finite ratio, so the limit.
+  // Only media were written: the ratio is infinite, so the limit applies.
   const values = found.instantaneous.map((value) => Math.min(value, limit));
   for (const point of found.gcOnly) values[point] = limit;
   return { points, values };
 }
 
-/** What a drive writes beside the data of hosts, by the names in a record. */
+/** Names of what a drive writes in addition to host data, by key in a record. */
 export const PARTS = {
   gc: "GC", maintenance: "maintenance", map: "the map", parity: "parity", slc_cache: "the SLC cache", read_modify_write: "read-modify-write",
 };
 
-/** A handle's name in a sentence. */
+/** Returns a handle's name in a sentence. */
 export function named(key) {
   return key === "gc" ? "GC" : `handle ${key}`;
 }
 
-/** The last of a column, 0 of an empty one. */
+/** Returns the last value of a column, or 0 if it is empty. */
 export function last(column) {
   return column.length ? column[column.length - 1] : 0;
 }
 
-/** Whether a report has only runs without host writes, and so without a WAF; a live drive may still be written. */
+/** Returns whether all runs lack host writes, and so a WAF; a live drive may still be written. */
 export const onlyReads = ({ runs, live }) => !live && runs.length > 0 && runs.every((run) => last(run.host) === 0);
 
-/** Whether time is an axis: every run must have it. Volume always is. */
+/** Returns whether time can be an axis: every run must have it. Volume always can. */
 export function hasTime(runs) {
   return runs.length > 0 && runs.every((run) => run.seconds);
 }
 
-/** The axis of the charts: its label and the x values of a run, in seconds, multiples of the logical capacity, or GB. */
+/** Returns the x axis: its label and the values of a run, in seconds, multiples of the logical capacity, or GB. */
 export function axisOf(runs, axis) {
   const inVolumes = runs.every((run) => run.logical);
   if (axis === "time") return { label: "time (s)", of: (run) => run.seconds, at: null };
@@ -124,7 +124,7 @@ export function axisOf(runs, axis) {
   return { label: LAYOUT.host_writes.gigabytes, of: (run) => run.host.map((h) => h / 1e9), at: (_, host) => host / 1e9 };
 }
 
-/** Every leaf of a configuration: [dotted key, value as text]. */
+/** Returns every leaf of a configuration: [dotted key, value as text]. */
 export function leaves(value, prefix) {
   if (value === null || typeof value !== "object") return [[prefix, value === null ? "–" : String(value)]];
   if (Array.isArray(value) && value.every((v) => v === null || typeof v !== "object")) {
@@ -133,18 +133,18 @@ export function leaves(value, prefix) {
   return Object.keys(value).flatMap((key) => leaves(value[key], prefix ? `${prefix}.${key}` : key));
 }
 
-/** Order of settings and names: numbers by their value, else text with the numbers in it. */
+/** Orders settings and names: numbers by value, otherwise text with embedded numbers by value. */
 export function byValue(a, b) {
   const [x, y] = [Number(a), Number(b)];
   return Number.isFinite(x) && Number.isFinite(y) ? x - y : String(a).localeCompare(String(b), "en", { numeric: true });
 }
 
-/** Beyond this number of runs a page shows them as a sweep: few curves at first, a table that can be searched. */
+/** Beyond this number of runs, a page shows them as a sweep: few curves at first, and a searchable table. */
 export const MANY = 12;
-/** Curves that a sweep shows at first. */
+/** Number of curves that a sweep shows at first. */
 export const FIRST_CURVES = 8;
 
-/** The configuration and workload of the runs: a row for each key, with one value per run and whether they differ. */
+/** Returns the configuration and workload of the runs: a row per key, with a value per run and whether they differ. */
 export function configuration(runs) {
   const of = (run) => {
     const p = run.record.provenance;
@@ -158,7 +158,7 @@ export function configuration(runs) {
   };
   const maps = runs.map(of);
   const all = [...new Set(maps.flatMap((map) => [...map.keys()]))];
-  // What only a later run has stands with its group.
+  // A key that only a later run has is placed with its group.
   const group = (key) => key.split(".")[0];
   const keys = [...new Set(all.map(group))].flatMap((name) => all.filter((key) => group(key) === name));
   return keys.map((key) => {

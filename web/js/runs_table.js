@@ -1,22 +1,22 @@
-// The runs of a sweep as a table that is sorted by a click on a heading and searched by words; a name opens its run.
+// The runs of a sweep as a table: a click on a heading sorts it, words search it, and a name opens its run.
 
 import { el, parts, show, table } from "./dom.js";
 import { byValue } from "./run.js";
 
-/** Rows that are shown at once; more would be slow to draw and to read. */
+/** Maximum number of rows shown at once; more would be slow to draw and to read. */
 const MOST_ROWS = 20;
 
-/** Indices of the rows whose text has all words, in the order of a column. */
+/** Returns the indices of the rows whose text contains all words, in the order of a column. */
 export function rowsOf(texts, values, words, down) {
   const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
   const found = texts.map((_, i) => i).filter((i) => wanted.every((word) => texts[i].toLowerCase().includes(word)));
   if (!values) return found;
-  // What has no value comes last either way.
+  // Rows without a value come last in either direction.
   const none = (value) => Number(value === null || value !== value);
   return found.sort((a, b) => none(values[a]) - none(values[b]) || (none(values[a]) ? 0 : byValue(values[a], values[b]) * (down ? -1 : 1)) || a - b);
 }
 
-/** A heading whose arrow stays with its last part. */
+/** Returns a heading whose arrow stays with its last part. */
 function headed(name, arrow) {
   const all = parts(name).flatMap((part) => (typeof part === "string" ? part.split(/(?<= )/) : [part]));
   const last = all.pop();
@@ -24,8 +24,8 @@ function headed(name, arrow) {
 }
 
 /**
- * A table of `count` rows. Columns are { name, number?, title?, value(i), cell(i) }: the value is what is sorted, the
- * cell what is shown. `text(i)` is what is searched.
+ * Creates a table of `count` rows. Columns are { name, number?, title?, value(i), cell(i) }: rows are sorted by value
+ * and show the cell. `text(i)` is searched.
  */
 export function runsTable(caption, count, columns, text) {
   const texts = Array.from({ length: count }, (_, i) => text(i));
@@ -57,7 +57,7 @@ export function runsTable(caption, count, columns, text) {
   }
   const element = el("div", {}, el("p", { class: "search" }, el("label", {}, "Search ", search), told), body, more);
   draw();
-  // On paper all rows stand that were found.
+  // In print, all matching rows are shown.
   const print = (on) => {
     most = on ? count : MOST_ROWS;
     draw();

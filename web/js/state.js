@@ -1,9 +1,9 @@
-// The choices of the user, shared by the panels.
+// The user's choices, shared by the panels.
 
-/** Limit of clamped WAF, as in KIOXIA's performance brief on FDP (2025). */
+/** Limit of the clamped WAF, as in KIOXIA's performance brief on FDP (2025). */
 const DEFAULT_LIMIT = 5;
 
-/** Makes a state that notifies panels of every change; `live` for the page of a running drive. */
+/** Creates a state that notifies panels of every change; `live` is true on the page of a running drive. */
 export function makeState(live, short) {
   const hearers = [];
   return {

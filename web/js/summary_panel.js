@@ -8,11 +8,11 @@ import { MANY, PARTS, onlyReads, showRun } from "./run.js";
 import { runsTable } from "./runs_table.js";
 import { axesOf } from "./sweep_panel.js";
 
-/** Settings in which runs differ that get a column of their own. */
+/** Maximum number of differing settings with a column each. */
 const MOST_SETTINGS = 4;
 const CAPTION = "Totals of the runs";
 
-/** The name of a run with its line and the box that shows it; of many runs the name opens it. */
+/** Returns the name of a run with its line and its checkbox; with many runs, the name opens the run. */
 function nameOf(state, run, i, settings) {
   const line = el("span", { class: "line" });
   const paint = () => show(line, run.shown ? swatch({ index: run.index }) : null);
@@ -26,19 +26,19 @@ function nameOf(state, run, i, settings) {
       state.set("shown", run);
     },
   });
-  // One run is always in the chart.
+  // At least one run stays in the chart.
   if (state.runs.length <= MANY) return el("label", { class: "run" }, state.runs.length > 1 ? mark : null, line, el("span", {}, parts(run.label)));
   const open = () => {
     state.set("selected", i);
     document.getElementById("findings").scrollIntoView();
   };
-  // A label that is made of the settings beside it need not be there twice.
+  // A label that consists of the settings in the next columns is not repeated.
   const short = settings.some(({ key }) => run.label.includes(`${key} = `)) ? `run\u00a0${i + 1}` : run.label;
   return el("span", { class: short === run.label ? "run" : "run short" }, mark, line,
     el("button", { type: "button", class: "open", title: `Open ${run.label}`, onclick: open }, short));
 }
 
-/** The columns of the runs: what is sorted and what is shown. */
+/** Returns the columns of the runs: sort values and cells. */
 function columnsOf(state) {
   const of = (i) => state.runs[i];
   const summary = (i) => of(i).record.summary;
@@ -60,14 +60,14 @@ function columnsOf(state) {
   ];
 }
 
-/** The table of a sweep, which is searched by its names and by the settings in which its runs differ. */
+/** Creates the table of a sweep, searchable by names and by the settings in which its runs differ. */
 function searched(state, columns) {
   const differing = state.configuration.filter((row) => row.differs);
   const text = (i) => [state.runs[i].label, ...differing.map(({ key, values }) => `${key} = ${values[i]}`)].join(" ");
   return runsTable(CAPTION, state.runs.length, columns, text);
 }
 
-/** Whether a run reaches a round volume for which a value was published. */
+/** Returns whether a run reaches a round volume that has a published value. */
 const compared = (run) => run.metrics.volumes?.some(({ published }) => typeof published === "number");
 
 function byVolume(state) {
@@ -78,7 +78,7 @@ function byVolume(state) {
   const volumes = [...new Set(round)].sort((a, b) => a - b);
   const rows = runs.flatMap((run) => {
     const found = volumes.map((volume) => run.metrics.volumes.find((v) => v.volume === volume));
-    // The last volume of runs of different length is the end of each, and stands in a column of its own.
+    // For runs of different length, the last volume is the end of each, in a separate column.
     const end = run.metrics.volumes.at(-1);
     const cells = (text, at) => [...found.map(text), ...(same ? [] : [`${text(end)}${at}`])];
     const row = (name, text, at = "") => [name, ...cells(text, at)];
@@ -92,7 +92,7 @@ function byVolume(state) {
   return { columns: [{ name: "host writes" }, ...volumes.map((volume) => number(times(volume))), ...(same ? [] : [number("last")])], rows };
 }
 
-/** Totals on top. */
+/** Totals at the top. */
 export function summaryPanel(state) {
   const body = el("div", {});
   let runs = null;

@@ -1,4 +1,4 @@
-// A sweep at a glance: WAF over two of the settings in which its runs differ, and a map for each value of a third one.
+// A sweep at a glance: maps of WAF over two of the settings in which its runs differ, one for each value of a third.
 // A cell opens its run.
 
 import { el, scrolled, section, show } from "./dom.js";
@@ -8,13 +8,13 @@ import { MANY, byValue } from "./run.js";
 import { exporters } from "./exporting.js";
 import { scale } from "./units_panel.js";
 
-/** A setting with more values has no place on a screen. */
+/** Maximum number of values of a setting that fit on a screen. */
 const MOST_VALUES = 60;
 
-/** More maps than these no longer compare at a glance. */
+/** Maximum number of maps that can be compared at a glance. */
 const MOST_MAPS = 12;
 
-/** Settings that differ, with their values in order; those with most values first, and the seed last. */
+/** Returns differing settings with their sorted values; those with the most values first, and the seed last. */
 export function axesOf(configuration) {
   return configuration.filter((row) => row.differs)
     .map((row) => ({ ...row, distinct: [...new Set(row.values)].sort(byValue) }))
@@ -22,14 +22,14 @@ export function axesOf(configuration) {
     .sort((a, b) => (a.key === "seed") - (b.key === "seed") || b.distinct.length - a.distinct.length || byValue(a.key, b.key));
 }
 
-/** The runs of each cell: rows by the values of `y` (null: one row), columns by those of `x`. */
+/** Returns the runs of each cell: rows by the values of `y` (null: one row), columns by those of `x`. */
 export function cells(runs, x, y) {
   const grid = (y ? y.distinct : [""]).map(() => x.distinct.map(() => []));
   runs.forEach((i) => grid[y ? y.distinct.indexOf(y.values[i]) : 0][x.distinct.indexOf(x.values[i])].push(i));
   return grid;
 }
 
-/** The runs of each map: one for each value of `z` (null: one map of all). */
+/** Returns the runs of each map: one map for each value of `z` (null: one map of all). */
 export function maps(runs, z) {
   return z ? z.distinct.map((value) => runs.filter((i) => z.values[i] === value)) : [runs];
 }
@@ -41,7 +41,7 @@ export function sweepPanel(state) {
   let rows = [];
   let axes = [];
   let runs = null;
-  // The buttons, each with the runs of its cell.
+  // Buttons, each with the runs of its cell.
   let buttons = [];
   const pick = (name, label, options) => el("label", {}, `${label} `, el("select", {
     id: `sweep-${name}`, onchange: (event) => { chosen[name] = event.target.value; draw(); },

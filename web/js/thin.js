@@ -1,6 +1,6 @@
-// Reduces points for the screen without hiding peaks: each bucket keeps its first, least, greatest and last.
+// Thins points for the screen without hiding peaks: each bucket keeps its first, lowest, highest and last point.
 
-/** Index of the first x that is at least `value`. */
+/** Returns the index of the first x that is at least `value`. */
 export function lowerBound(x, value) {
   let low = 0;
   let high = x.length;
@@ -12,7 +12,7 @@ export function lowerBound(x, value) {
   return low;
 }
 
-/** Index of the x nearest to `value`; -1 of none. */
+/** Returns the index of the x nearest to `value`, or -1 if there is no x. */
 export function nearest(x, value) {
   const right = lowerBound(x, value);
   if (right === x.length) return x.length - 1;
@@ -20,8 +20,8 @@ export function nearest(x, value) {
 }
 
 /**
- * Indices of the points to draw between two x, with one point more on either side so that lines leave the
- * picture. A gap (NaN) within a bucket keeps one index, so that the line is broken there.
+ * Returns the indices of the points to draw between two x, plus one on either side, so that lines extend to the
+ * edges. A bucket with a gap (NaN) keeps one index of it, so that the line is broken there.
  */
 export function thin(x, y, from, to, buckets) {
   const start = Math.max(0, lowerBound(x, from) - 1);

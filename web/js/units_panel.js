@@ -7,14 +7,14 @@ import { exporters } from "./exporting.js";
 
 /** How long a collected RU stays marked, in milliseconds. */
 const FLASH = 700;
-/** Share of the RUs of a map that is marked at once; more would hide what the map shows. */
+/** Maximum share of the RUs marked at once; more would hide the map. */
 const MARKED = 0.01;
 
 export function unitsPanel(state) {
   const map = new UnitMap();
   const modes = choice("Color", "units", [["handle", "Handle"], ["valid", "Valid share"], ["erases", "Erases"]], "handle",
     (mode) => { map.mode = mode; map.name(); map.draw(); });
-  // On the live page the map stands on the first screen, and its numbers open below it.
+  // On the live page, the map is on the first screen, and its numbers open below it.
   const body = el("div", {});
   const numbers = state.live ? el("details", {}, el("summary", {}, "Reclaim units by owner"), body) : body;
   const csv = () => [["reclaim_unit", "owner", "valid_pages", "pages", "erases", "open"], ...map.rows()];
@@ -25,7 +25,7 @@ export function unitsPanel(state) {
     element.hidden = !units;
     if (!units) return;
     map.set(units, state.live ? String(state.selected) : null);
-    // A live drive sends many states a second: the table beside the map need not follow each.
+    // A live drive sends many states a second; the table beside the map does not follow each.
     const now = performance.now();
     if (key === "live" && now - shown < 1000) return;
     shown = now;
@@ -35,21 +35,21 @@ export function unitsPanel(state) {
   return { element, update, map, print: (on) => map.print(on) };
 }
 
-/** The name of the owner of each reclaim unit; that of a retired one is "retired". */
+/** Returns the name of the owner of each reclaim unit, "retired" for a retired one. */
 function naming(units) {
   const names = units.owners.map((key) => (key === "gc" ? "gc" : `handle ${key}`));
   const retired = new Set(units.retired);
   return (i) => names[units.owner[i]] ?? (retired.has(i) ? "retired" : "free");
 }
 
-/** A square in the colour of an owner; that of retired reclaim units is crossed out. */
+/** Returns a square in the colour of an owner; retired reclaim units are crossed out. */
 function square(fill, name) {
   const node = el("span", { class: name === "retired" ? "square retired" : "square", "aria-hidden": "true" });
   node.style.backgroundColor = fill;
   return node;
 }
 
-/** RUs and valid share by owner. */
+/** Creates the table of RUs and valid share by owner. */
 function owners(units) {
   const of = new Map();
   const nameOf = naming(units);
@@ -71,12 +71,12 @@ function owners(units) {
   ], rows);
 }
 
-/** The colour of a handle depends on its number, not on its position in the list. */
+/** Returns the colour of a handle, which depends on its number, not on its position in the list. */
 function hue(units, index) {
   return rgb(colour(handleIndex(units.owners[index])));
 }
 
-/** The scale of the modes that show a share. */
+/** Draws the colour scale of the modes that show a share. */
 export function scale() {
   const bar = el("span", { class: "scale", "aria-hidden": "true" });
   bar.style.background = `linear-gradient(90deg, ${Array.from({ length: 9 }, (_, i) => css(share(i / 8))).join(",")})`;
@@ -96,7 +96,7 @@ class UnitMap {
     this.collected = el("span", { class: "collected" });
     this.legend = el("p", { class: "legend" });
     this.key = el("p", { class: "note" });
-    // What was collected is of interest where it goes on.
+    // Collections are only marked on a drive that is running.
     this.live = false;
     this.turn = 0;
     this.printed = el("div", { class: "printed" });
@@ -106,11 +106,11 @@ class UnitMap {
     new ResizeObserver(() => this.draw()).observe(this.element);
   }
 
-  /** Shows reclaim units; `live` names the drive that they are of where it goes on, else it is null. */
+  /** Shows reclaim units; `live` identifies the running drive that they belong to, or is null. */
   set(units, live) {
     const before = this.live !== null && this.live === live ? this.units.erases : [];
     const collected = [];
-    // A run that begins again has fewer erases: nothing was collected since.
+    // A run that starts over has fewer erases: nothing has been collected since.
     const goes = before.length === units.erases.length && before.every((erases, i) => erases <= units.erases[i]);
     if (goes) before.forEach((erases, i) => { if (erases < units.erases[i]) collected.push(i); });
     const other = this.units !== units;
@@ -123,10 +123,10 @@ class UnitMap {
     this.draw();
   }
 
-  /** Names the colours of the mode. */
+  /** Updates the legend of the mode. */
   name() {
     const entry = (name, fill) => el("span", { class: "entry" }, square(fill, name), ` ${name} `);
-    // An owner without RUs has no colour on the map; a handle has at least its open RU.
+    // An owner without RUs is not on the map; every handle has at least its open RU.
     const entries = this.units.owners.map((key, i) => entry(key === "gc" ? "gc" : `handle ${key}`, css(hue(this.units, i))));
     const retired = this.units.retired?.length ? entry("retired", page().free) : null;
     show(this.legend, ...(this.mode === "handle" ? [entries, entry("free", page().free)] : []), retired);
@@ -140,13 +140,13 @@ class UnitMap {
     show(this.key, ...meaning, " Outlined: open.", this.live === null ? null : " Framed in red: just collected.", this.collected);
   }
 
-  /** Marks RUs that were just collected: all where they are few, else some of them, spread over the map. */
+  /** Marks RUs that were just collected: all if they are few, otherwise a sample spread over the map. */
   mark(collected) {
     const most = Math.max(8, Math.round(MARKED * this.units.erases.length));
     const every = Math.max(1, collected.length / most);
     const until = performance.now() + FLASH;
     this.flashes.clear();
-    // Each time others of them, else the same few would always be framed.
+    // A different sample each time; otherwise the same few would always be framed.
     this.turn = (this.turn + 0.618) % 1;
     for (let i = this.turn * (every - 1); i < collected.length; i += every) this.flashes.set(collected[Math.floor(i)], until);
     this.collected.textContent = collected.length === 0 ? ""
@@ -176,7 +176,7 @@ class UnitMap {
     };
   }
 
-  /** One pixel for each RU, then enlarged: 10,000 of them take a millisecond or two. */
+  /** Draws one pixel per RU, then enlarges the image: 10,000 RUs take a millisecond or two. */
   draw() {
     if (!this.units) return;
     const { side, columns, rows, n } = this.layout();
@@ -235,7 +235,7 @@ class UnitMap {
     if (this.flashes.size && !this.waiting) {
       this.waiting = setTimeout(() => { this.waiting = null; this.draw(); }, FLASH);
     }
-    // Without a further picture there is nothing that was just collected.
+    // The text about collected RUs disappears with the last mark.
     if (this.flashes.size === 0) this.collected.textContent = "";
   }
 
@@ -277,12 +277,12 @@ class UnitMap {
     return Array.from(valid, (v, i) => [i * stride, this.units.owners[this.units.owner[i]] ?? nameOf(i), v, pages, erases[i], opened.has(i) ? 1 : 0]);
   }
 
-  /** As a chart's. */
+  /** As for a chart. */
   print(on) {
     show(this.printed, on && this.units ? this.svg() : null);
   }
 
-  /** The map as SVG: one path for each colour. */
+  /** Returns the map as SVG, with one path per colour. */
   svg() {
     const side = 8;
     const n = this.units.owner.length;

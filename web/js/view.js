@@ -1,4 +1,4 @@
-// The page: panels over one state. The report and the live page differ in where the runs come from.
+// The page: panels that share one state. The report and the live page differ in the source of the runs.
 
 import { charts } from "./chart.js";
 import { MOST_SERIES, setPrinting } from "./colours.js";
@@ -18,9 +18,9 @@ import { unitsPanel } from "./units_panel.js";
 import { controls, wafPanel } from "./waf_panel.js";
 
 /**
- * The panels in their order: name, constructor, and the changes of the state that they follow. A panel is
- * `{ element, update(key) }` made from the state. To add a chart, write its panel in a new file, import it
- * above and give it a line here; what it draws must be in the record.
+ * The panels in order: name, constructor, and the state changes that update them. A panel is
+ * `{ element, update(key) }`, made from the state. To add a chart, write its panel in a new file, import it above and
+ * add a line here; its data must be in the record.
  */
 const PANELS = [
   ["sweep", sweepPanel, ["selected"]],
@@ -37,19 +37,19 @@ const PANELS = [
   ["volumes", volumesPanel, ["sentences", "shown"]],
   ["configuration", configurationPanel, ["selected", "sentences"]],
 ];
-/** Panels of the selected run, which they name where there are several. */
+/** Panels of the selected run, whose headings name it if there are several. */
 const ONE = ["findings", "bandwidth", "latencyOverTime", "handles", "matrix", "units"];
-/** Changes that not all panels follow; a change of anything else draws all of them. */
+/** Changes that update only some panels; any other change updates all of them. */
 const KEYS = new Set(["metric", "limit", "axis", "interval", "published", "shown", "selected", "live", "sentences"]);
 
-/** The two columns of the live page's first screen: what the drive does now. Its one run needs no summary. */
+/** The two columns of the live page's first screen. Its single run needs no summary. */
 const FIRST = [["waf", "bandwidth"], ["units", "findings"]];
-/** What follows on the live page before connections and events. */
+/** Panels of the live page that follow, before connections and events. */
 const THEN = ["handles", "matrix", "latency", "latencyOverTime", "dies"];
 
 /**
- * Builds the page in `root`. `live` are the panels that only the live page has: `first` above the controls, `later`
- * below the charts. It may have other `columns` than the live page of a drive.
+ * Builds the page in `root`. `live` has the panels of the live page only: `first` above the controls, `later` below
+ * the charts. Its `columns` replace those of a drive's live page.
  */
 export function makeView(root, title, subtitle, tools, live) {
   const state = makeState(Boolean(live), Boolean(live?.columns));
@@ -94,7 +94,7 @@ export function makeView(root, title, subtitle, tools, live) {
     state, panels,
     setRuns(page) {
       const runs = page.runs.map(toRun);
-      // A number finds the run of a long label again in the table.
+      // A number identifies the run of a long label in the table.
       if (runs.length > MANY) runs.forEach((run, i) => { if (run.label.includes(" = ")) run.label = `run ${i + 1}: ${run.label}`; });
       const shown = runs.length > MANY ? FIRST_CURVES : runs.length;
       runs.forEach((run, i) => { run.index = i % MOST_SERIES; run.shown = i < shown; });
@@ -110,14 +110,14 @@ export function makeView(root, title, subtitle, tools, live) {
   };
 }
 
-/** Completes a heading with the selected run where a report has several. */
+/** Adds the selected run to a heading if a report has several. */
 function named(heading, { runs, selected, live }) {
   heading.dataset.title ??= heading.textContent;
   const { title } = heading.dataset;
   show(heading, title, ...(runs.length > 1 && !live ? [el("span", { class: "of" }, `: ${runs[selected].label}`)] : []));
 }
 
-/** Opens everything and calls `change(true)` before the page is printed, and takes both back after. */
+/** Opens everything and calls `change(true)` before printing, and reverts both afterwards. */
 function forPaper(root, change) {
   let now = false;
   let opened = [];
@@ -131,11 +131,11 @@ function forPaper(root, change) {
   };
   addEventListener("beforeprint", () => set(true));
   addEventListener("afterprint", () => set(false));
-  // Where only the style sheet hears of it.
+  // For browsers that report printing only to style sheets.
   matchMedia("print").addEventListener("change", (event) => set(event.matches));
 }
 
-/** A button that switches the theme between system, light and dark. The browser stores the choice if it can. */
+/** Creates a button that switches the theme between system, light and dark. The choice is stored if possible. */
 function themeButton(changed) {
   const order = ["", "light", "dark"];
   const names = { "": "Theme: system", light: "Theme: light", dark: "Theme: dark" };
@@ -145,7 +145,7 @@ function themeButton(changed) {
       if (value === undefined) return localStorage.getItem("wafer-theme");
       localStorage.setItem("wafer-theme", value);
     } catch {
-      // Pages opened from a file may have no storage: the choice is then lost with the page.
+      // Pages opened from a file may have no storage; the choice then ends with the page.
     }
     return null;
   };

@@ -1,4 +1,4 @@
-// WAF over written volume or time, for the runs or for the handles of one.
+// WAF over written volume or time, for the runs or for the handles of a run.
 
 import { LAYOUT } from "./chart_layout.js";
 import { button, choice, el, section } from "./dom.js";
@@ -19,7 +19,7 @@ function formatOf(name) {
   return Object.assign((value) => waf(value), { named: name });
 }
 
-/** One series of a metric: of the device where `key` is null, else of a handle. */
+/** Returns one series of a metric: of the device if `key` is null, otherwise of a handle. */
 function line(state, run, key, axis, label, index) {
   const all = axis.of(run);
   const { points, values } = series(run, key, state.metric, state.limit, state.interval);
@@ -42,7 +42,7 @@ function csvOf(state, chart) {
   return () => [["series", chart.xLabel, NAMES[state.metric]], ...runs()];
 }
 
-/** Controls of metric, axis and interval; they steer every chart. */
+/** Creates the controls of metric, axis and interval, which apply to every chart. */
 export function controls(state) {
   const limit = el("input", {
     type: "number", min: "1.1", max: "1000", step: "0.1", value: state.limit, id: "limit", "aria-label": "Limit of clamped WAF",
@@ -81,7 +81,7 @@ export function controls(state) {
   return { element: row, update };
 }
 
-/** WAF of the runs, published curves beside them. */
+/** WAF of the runs, with published curves. */
 export function wafPanel(state) {
   const chart = chartOf(state, "waf-chart", "WAF", state.short ? 205 : state.live ? 260 : 340);
   const none = el("p", { class: "note", hidden: true }, "No host writes, so WAF is undefined.");

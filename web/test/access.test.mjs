@@ -12,7 +12,7 @@ import { close, folder, here, measured, open, report, simulated, simulatedOf, wa
 const axe = readFileSync(createRequire(join(process.env.WAFER_WEB_TOOLS, "here.js")).resolve("axe-core/axe.min.js"), "utf8");
 const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 
-/** What axe finds, as lines. */
+/** Returns axe's findings as lines. */
 async function violations(page) {
   await page.evaluate(axe);
   const found = await page.evaluate((values) => globalThis.axe.run(document, { runOnly: { type: "tag", values } }), TAGS);
@@ -65,7 +65,7 @@ describe("accessibility of reports", () => {
       for (const { name, beyond, told } of tables) assert.equal(told, beyond, `${name} at ${width} px`);
       if (width === 800) assert.deepEqual(tables.filter((t) => t.beyond).map((t) => t.name), [], "all columns fit 800 px");
       else assert.ok(tables.some((t) => t.beyond), "a phone has less room than the table of runs");
-      // What a row is of stays when its numbers are scrolled, and the edge fades where there is more.
+      // The first column stays when a row is scrolled, and the edge fades where there is more.
       const kept = await page.evaluate(() => [...document.querySelectorAll(".edge.beyond .scroll")].map((node) => {
         const head = node.querySelector("tbody th");
         const before = head.getBoundingClientRect().left;
@@ -75,7 +75,7 @@ describe("accessibility of reports", () => {
       assert.equal(kept.length, tables.filter((t) => t.beyond).length);
       assert.ok(kept.every((moved) => moved < 1), kept.join());
       if (kept.length) await page.waitForFunction(() => !document.querySelector(".edge.beyond"));
-      // Each word of a cell stands on one line.
+      // No word of a cell breaks.
       const broken = await page.evaluate(() => [...document.querySelectorAll("#runs td, #runs th, #handles td, #handles th")].flatMap((cell) => {
         const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
         const found = [];

@@ -1,4 +1,4 @@
-// What the browser tests share: Chromium, pages that must not complain, records and reports.
+// Shared by the browser tests: Chromium, pages that fail on complaints, records and reports.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -19,11 +19,11 @@ export const folder = mkdtempSync(join(tmpdir(), "wafer-web-"));
 
 let browser;
 
-/** Chromium as the distribution has it. */
+/** Starts the distribution's Chromium. */
 export async function launch() {
   browser ??= await chromium.launch({
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-    // Containers have neither a user namespace for the sandbox nor a large /dev/shm.
+    // Containers have no user namespace for the sandbox, and a small /dev/shm.
     args: ["--no-sandbox", "--disable-dev-shm-usage"],
   });
   return browser;
@@ -35,8 +35,8 @@ export async function close() {
 }
 
 /**
- * A page that fails the test on any complaint: error, console message, request to outside. `allowed` are
- * console messages that a test provokes.
+ * Opens a page that fails the test on any error, console message or external request. `allowed` are console messages
+ * that a test provokes.
  */
 export async function open(url, { allowed = /^$/, ready = () => globalThis.wafer, ...options } = {}) {
   const context = await (await launch()).newContext({ viewport: { width: 1200, height: 900 }, acceptDownloads: true, ...options });
@@ -63,12 +63,12 @@ export async function open(url, { allowed = /^$/, ready = () => globalThis.wafer
   };
 }
 
-/** Runs wafer; answers its stdout. */
+/** Runs wafer and returns its stdout. */
 export function run(...args) {
   return execFileSync(wafer, ["--quiet", ...args], { encoding: "utf8", maxBuffer: 1 << 28 });
 }
 
-/** Writes records to files and makes the report of them; answers its URL. */
+/** Writes records to files, makes a report of them, and returns its URL. */
 export function report(name, records, ...args) {
   const files = records.map((record, i) => {
     if (typeof record === "string") return record;
@@ -81,19 +81,19 @@ export function report(name, records, ...args) {
   return `file://${path}`;
 }
 
-/** The record of a run of device.toml, simulated by wafer. */
+/** Returns the record of a run on device.toml. */
 export function simulated(name, ...args) {
   return simulatedOf("device.toml", name, ...args);
 }
 
-/** The record of a run of an experiment beside this file. */
+/** Returns the record of an experiment file in this folder. */
 export function simulatedOf(experiment, name, ...args) {
   const path = join(folder, `${name}.json`);
   run("run", join(here, experiment), "--json", path, ...args);
   return { path, record: JSON.parse(readFileSync(path, "utf8")) };
 }
 
-/** A record as a measurement makes it, with time, from columns of counters. */
+/** Returns a record like that of a measurement, with time, from columns of counters. */
 export function measured(name, seconds, host, media) {
   const last = (column) => column[column.length - 1];
   return {
@@ -117,7 +117,7 @@ export function close_to(actual, expected, what) {
   });
 }
 
-/** The series of a chart as the page drew them: all samples, gaps as null. */
+/** Returns the series of a chart as drawn: all samples, gaps as null. */
 export function series(page, chart) {
   return page.evaluate((id) => globalThis.wafer.charts.get(id).series.map((s) => ({
     label: s.label, x: Array.from(s.x), y: Array.from(s.y, (v) => (v === v ? v : null)),

@@ -1,4 +1,4 @@
-// The page of `wafer explore` in Chromium: the device in the page against the binary, and the controls.
+// The page of `wafer explore` in Chromium: its device compared with the binary, and its controls.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -11,7 +11,7 @@ import { close, folder, open, run, series, wafer } from "./browser.mjs";
 
 const { ofAddress, toAddress } = await import(new URL("../js/explore_address.js", import.meta.url));
 
-/** Milliseconds for a run on a busy machine. */
+/** Time limit of a run on a busy machine, in milliseconds. */
 const LONG = 120000;
 const path = join(folder, "explore.html");
 const url = `file://${path}`;
@@ -32,8 +32,8 @@ async function finished(settings, options) {
 }
 
 /**
- * Waits for the end of a run and for the frame that draws it, which comes after the state has changed. A page that refused
- * its settings before says so until a change has been checked.
+ * Waits for the end of a run and for the frame that draws it, which comes after the state has changed. A refusal of
+ * earlier settings stays on the page until a change has been checked.
  */
 async function ended(page) {
   await page.waitForFunction(() => globalThis.wafer.source.state === "done", null, { timeout: LONG }).catch(async (error) => {
@@ -44,13 +44,13 @@ async function ended(page) {
 
 const recordOf = (page) => page.evaluate(() => JSON.parse(JSON.stringify(globalThis.wafer.source.run.record)));
 
-/** The text that a button copies. */
+/** Returns the text that a button copies. */
 async function copied(page, what) {
   await page.locator(`#copy-${what}`).click();
   return page.locator("#copied").inputValue();
 }
 
-/** The record that the binary makes of the page's experiment. */
+/** Returns the binary's record of the page's experiment. */
 async function byBinary(page, name) {
   const experiment = join(folder, `${name}.toml`);
   const result = join(folder, `${name}.json`);
@@ -59,7 +59,7 @@ async function byBinary(page, name) {
   return JSON.parse(readFileSync(result, "utf8"));
 }
 
-/** Asserts that two records are of the same run: everything but where and when it was made. */
+/** Asserts that two records are of the same run: equal except for where and when they were made. */
 function assertSame(page, binary, what) {
   assert.equal(page.digest, binary.digest, what);
   for (const key of ["schema", "summary", "timeline", "metrics", "findings", "reclaim_units", "attribution", "application"]) {
@@ -123,7 +123,7 @@ describe("the page with the device inside", () => {
     const changed = await page.evaluate(() => [location.hash, globalThis.wafer.controls.settings]);
     assert.deepEqual(ofAddress(changed[0]), { ...settings, set: { ...settings.set, isolation: "persistently" } });
     assert.deepEqual(ofAddress(changed[0]), changed[1]);
-    // The curve of the run before stays, and says what was different.
+    // The curve of the previous run stays, labelled with the difference.
     const lines = await series(page, "waf-chart");
     assert.deepEqual(lines.map(({ label }) => label), ["this run", "earlier: isolation = initially"]);
     assert.notDeepEqual(lines[0].y, lines[1].y);
@@ -171,12 +171,12 @@ describe("the page with the device inside", () => {
   test("a run can be held and goes on to the same result", { timeout: LONG }, async () => {
     const settings = settingsOf({ capacity: "2GiB", "reclaim_unit.size": "4MiB" }, [stream("one", "uniform")], { volume: "8x" });
     const { page, done } = await finished(cases["FIFO, one handle"]);
-    // Slow from its start: on a busy machine it must not end before it is held.
+    // Slow from the start: on a busy machine it must not end before it is paused.
     await page.locator("#speed").selectOption("0.0625");
     await page.evaluate((settings) => globalThis.wafer.apply(settings), settings);
     await page.waitForFunction(() => globalThis.wafer.source.state === "running" && globalThis.wafer.source.run?.host.length > 1);
     await page.locator("#pause").click();
-    // What is on its way still arrives.
+    // A record on its way still arrives.
     const at = await page.evaluate(async () => {
       const last = () => globalThis.wafer.source.run.host.at(-1);
       for (;;) {
@@ -192,7 +192,7 @@ describe("the page with the device inside", () => {
     await page.locator("#pause").click();
     await ended(page);
     assertSame(await recordOf(page), await byBinary(page, "held"), "held");
-    // What ended cannot be held, and nothing was just collected.
+    // A finished run cannot be paused, and nothing was just collected.
     assert.equal(await page.locator("#pause").isVisible(), false);
     await page.waitForFunction(() => document.querySelector(".collected").textContent === "");
     await done();
@@ -257,7 +257,7 @@ describe("the page with the device inside", () => {
     for (const [colorScheme, width, height] of [["light", 1440, 900], ["dark", 1440, 900], ["light", 390, 844], ["dark", 800, 1000]]) {
       const { page, done } = await finished(cases["adaptive, with attribution"], { colorScheme, viewport: { width, height } });
       await page.evaluate(() => document.querySelectorAll("#settings details").forEach((group) => { group.open = true; }));
-      // Evaluated by the test's connection, which the content security policy of the page does not bind.
+      // Evaluated over the test's connection, to which the page's content security policy does not apply.
       await page.evaluate(axe);
       const { violations } = await page.evaluate(() => globalThis.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] }));
       assert.deepEqual(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`), [], `${colorScheme} ${width}`);

@@ -10,12 +10,12 @@ import { after, before, describe, test } from "node:test";
 import { addState } from "../js/live_data.js";
 import { close, folder, here, launch, open, wafer } from "./browser.mjs";
 
-/** Starts a run with a live page; answers its address when it is there. */
+/** Starts a run with a live page, and returns its address once it is served. */
 function start(name, ...args) {
   return begin("run", join(here, "device.toml"), "--volume", "100000x", "--json", join(folder, `${name}.json`), "--http", "127.0.0.1:0", ...args);
 }
 
-/** Starts wafer; answers the address of its page. */
+/** Starts wafer, and returns the address of its page. */
 async function begin(...args) {
   const child = spawn(wafer, args, { stdio: ["ignore", "ignore", "pipe"] });
   let told = "";
@@ -58,7 +58,7 @@ describe("a run with a live page", () => {
     assert.ok(Math.abs(second.last - second.media / second.host) < 0.05 * second.last);
     assert.match(await page.locator("#now-host").innerText(), /[GMk]B\/s$/);
     assert.equal(await page.locator("#now-state").innerText(), "running");
-    // What the page shows is what the drive says.
+    // The page shows the drive's values.
     const state = JSON.parse((await get(`${live.base}/api/v1/state`)).body);
     assert.ok(state.counters.host_bytes >= second.host);
     assert.deepEqual(Object.keys(state.handles), ["0", "1", "2", "3", "gc"]);
@@ -85,7 +85,7 @@ describe("a run with a live page", () => {
     assert.deepEqual(await page.locator("#bandwidth-chart .entry").allInnerTexts().then((all) => all.map((text) => text.match(/[a-z]+ writes/)?.[0])), ["host writes", "media writes"]);
     assert.equal(await page.locator("#runs").count(), 0);
     assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 1440);
-    // The title of an axis stands beside its tick labels.
+    // The title of an axis does not overlap its tick labels.
     for (const chart of ["waf-chart", "bandwidth-chart"]) {
       const [size, widest] = await page.evaluate((id) => {
         const { plot } = globalThis.wafer.charts.get(id);
@@ -169,7 +169,7 @@ describe("a run with a live page", () => {
     });
     assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), "rgb(22, 25, 29)");
     assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 360);
-    // Found and measured in one call: the table is made anew with each frame.
+    // Found and measured in one call, because every frame rebuilds the table.
     const lines = await page.evaluate(() => [...document.querySelectorAll(".events tbody th")].map((node) => {
       const range = document.createRange();
       range.selectNodeContents(node);
@@ -233,7 +233,7 @@ describe("a run with a live page", () => {
   });
 
   test("viewers that do not read cost nothing and do not stop others", async () => {
-    // A page that another test left open is a viewer too.
+    // A page left open by another test is a viewer, too.
     await close();
     const viewers = async (n) => {
       const line = new RegExp(`^wafer_live_viewers ${n}$`, "m");
@@ -309,7 +309,7 @@ describe("a drive that hosts use", () => {
     assert.match(await page.locator("h1").innerText(), /^nqn\./);
     assert.match(await page.locator("#now-units").innerText(), /^92, 4, 0$/);
     assert.match(await page.locator("#findings").innerText(), /Hosts have written nothing/);
-    // No host has enabled events: a count of 0 would be no count.
+    // No host has enabled events: a count of 0 would be misleading.
     assert.match(await page.locator("#events").innerText(), /None is enabled[^]*media reallocated\s+–/);
     assert.equal(await page.locator(".events").count(), 0);
     const metrics = (await get(`${live.base}/metrics`)).body;
@@ -339,7 +339,7 @@ describe("a run with a clock", () => {
       assert.ok((await page.locator(`#${section} thead`).first().innerText()).includes(`${what}, mean since start`), what);
     }
     assert.match(await page.locator("#dies").innerText(), /host program[^]*reads, p0 to p50/);
-    // What is over time comes with a record and stays.
+    // Series over time come with a record and stay.
     await page.waitForFunction(() => globalThis.wafer.charts.get("latency-time-chart").series?.length > 0);
     await page.waitForFunction((before) => globalThis.wafer.source.record.time.read.count > before, await count());
     assert.ok(await page.evaluate(() => globalThis.wafer.source.record.time.series.seconds.length > 1));
@@ -371,7 +371,7 @@ test("states are appended to a record, and a reset asks for a new one", () => {
   assert.deepEqual(record.metrics.device.gc_only, [5]);
   assert.deepEqual(record.metrics.host_bytes_per_second, new Array(6).fill(10));
   assert.equal(record.summary.waf, 2);
-  // The same state twice is one point; counters that step back are not appended.
+  // A repeated state is one point; counters that step back are not appended.
   assert.ok(addState(record, state(6, 50)));
   assert.equal(addState(record, state(7, 5)), false);
   assert.equal(record.timeline.seconds.length, 6);

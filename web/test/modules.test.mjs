@@ -26,7 +26,7 @@ test("thinning keeps every peak, every dip and every gap", () => {
   assert.ok(kept.length <= 5 * 500);
   for (const i of [0, 77777, 123456, 150001, n - 1]) assert.ok(kept.includes(i), `index ${i}`);
   assert.deepEqual(kept, [...kept].sort((a, b) => a - b));
-  // Few points all stay, with a neighbour on either side of what is visible.
+  // If there are few points, all stay, with a neighbour on either side of the visible ones.
   assert.deepEqual(thin(x, y, 10, 12, 500), [9, 10, 11, 12, 13]);
   assert.deepEqual(thin(new Float64Array(0), [], 0, 1, 500), []);
 });

@@ -24,7 +24,7 @@ const saved = async (page, section, name) => {
   await download.saveAs(path);
   return readFileSync(path);
 };
-/** A whole attribution with these relocations. */
+/** Returns a complete attribution with these relocations. */
 const attribution = (handles, relocated) => ({
   handles, host_bytes: handles.map(() => 4e9), sequential_bytes: handles.map(() => 0), relocated_bytes: relocated,
   demanded_bytes: relocated, owners: handles, invalidated_bytes: relocated,
@@ -55,7 +55,7 @@ describe("a report of two simulated runs", () => {
     });
     close_to(lines[2].x, [1, 3, 6], "published volumes");
     close_to(lines[2].y, [1, 1.5, 2], "published WAF");
-    // What stands in the page as text.
+    // The text of the page.
     for (const { summary } of [fdp.record, nofdp.record]) {
       assert.ok((await page.locator("#runs").innerText()).includes((summary.media_bytes / summary.host_bytes).toFixed(3)));
     }
@@ -158,7 +158,7 @@ describe("a report of two simulated runs", () => {
     assert.doesNotMatch(await address(), /zoom/);
     await sender.done();
     await receiver.done();
-    // What an address cannot mean leaves the page as it is.
+    // An invalid address leaves the page unchanged.
     const odd = await open(`${url}#run=9&metric=x&limit=&interval=7&curves=0,a,2&zoom=1`);
     assert.deepEqual(await odd.page.evaluate(() => {
       const { state } = globalThis.wafer.view;
@@ -272,7 +272,7 @@ describe("a report of two simulated runs", () => {
     const text = readFileSync(new URL(url), "utf8");
     const table = "<section class=\"reproduction\">\n<h2>Published figures and ours</h2>\n<div class=\"scroll\"><table><caption class=\"hidden\">c</caption><thead><tr>"
       + `${"<th class=\"number\">a heading</th>".repeat(9)}<th>verdict</th></tr></thead><tbody><tr class="miss">${"<td class=\"number\">1.234</td>".repeat(9)}<td>miss: because of it</td></tr></tbody></table></div></section>\n`;
-    // As `wafer reproduce` puts it there.
+    // As `wafer reproduce` inserts it.
     writeFileSync(`${folder}/reproduced.html`, text.replace("<section>\n", `</noscript>\n${table}<noscript>\n<section>\n`));
     const { page, done } = await open(`file://${folder}/reproduced.html`, { viewport: { width: 390, height: 800 } });
     assert.deepEqual(await page.evaluate(() => [...document.querySelectorAll("main > *")].slice(0, 2).map((node) => node.className || node.localName)), ["header", "reproduction"]);
@@ -355,7 +355,7 @@ describe("a report of two simulated runs", () => {
     assert.deepEqual(look.bar, ["rgb(0, 114, 178)", true]);
     await page.emulateMedia({ media: "screen", colorScheme: "dark" });
     await page.waitForFunction(() => !document.querySelector(".printed svg") && document.querySelector("details:not([open])"));
-    // The printer itself: some pages, and the page as it was afterwards.
+    // Real printing: several pages, and the page is as before afterwards.
     const pdf = (await page.pdf({ format: "A4" })).toString("latin1");
     assert.ok(pdf.match(/\/Type\s*\/Page\b/g).length >= 3);
     await page.waitForFunction(() => !document.querySelector(".printed svg"));
@@ -406,7 +406,7 @@ describe("a report of two simulated runs", () => {
     assert.ok(Math.min(...widths) >= 120, widths.join(" "));
     const labels = await page.locator("#configuration summary").allInnerTexts();
     assert.deepEqual(labels.map((label) => label.split(",").length), [3, 1]);
-    // On paper no key is broken.
+    // In print, no key is broken.
     await page.emulateMedia({ media: "print" });
     await page.setViewportSize({ width: 700, height: 1000 });
     const broken = () => page.locator("#configuration tbody th").evaluateAll((all) => all.filter((node) => {
@@ -439,7 +439,7 @@ describe("what comes from outside", () => {
     assert.equal(await page.locator("#findings code").last().innerText(), "<b>");
     assert.equal(await page.evaluate(() => globalThis.hacked), undefined);
     assert.equal(await page.evaluate(() => ({}).polluted), undefined);
-    // Even if markup got in: the policy lets no other script run.
+    // Even if markup got in, the policy would run no other script.
     await page.evaluate(() => {
       const script = document.createElement("script");
       script.textContent = "hacked=4";
@@ -460,13 +460,13 @@ describe("what comes from outside", () => {
   test("the attribution matrix is drawn when a record has one", async () => {
     const { record } = simulated("matrix");
     record.attribution = attribution(["0", "1", "gc"], [[1e9, 2e9, 0], [7e9, 5e8, 0], [0, 0, 0]]);
-    // As in a record of an earlier version: findings are then made from what it holds.
+    // As in a record of an earlier version, from which findings are computed.
     delete record.findings;
     const { page, done } = await open(report("matrix", [record]));
     const cells = await page.locator("#matrix td").allInnerTexts();
     assert.deepEqual(cells, ["1.00 GB", "2.00 GB", "0 B", "7.00 GB", "500 MB", "0 B", "0 B", "0 B", "0 B"].map((text) => text.replace(" ", "\u00a0")));
     assert.match(await page.locator("#findings").innerText(), /Noisy RUH: handle 1\./);
-    // One run has nothing to choose, and needs no name in headings.
+    // A single run needs no choice, and no name in headings.
     assert.equal(await page.locator("#runs input").count(), 0);
     assert.equal(await page.locator("#handles h2").innerText(), "Handles");
     await done();
@@ -499,7 +499,7 @@ describe("what comes from outside", () => {
       const lines = await swatches(selector);
       assert.deepEqual([lines.length, new Set(lines).size], [20, 20], selector);
     }
-    // Each line of the readout begins below the first.
+    // Wrapped lines of the readout begin below the first.
     const rows = new Map();
     for (const { left, top } of await page.locator("#waf-chart .entry").evaluateAll((all) => all.map((one) => one.getBoundingClientRect()).map(({ left, top }) => ({ left, top })))) {
       rows.set(top, Math.min(rows.get(top) ?? Infinity, left));
@@ -513,9 +513,9 @@ describe("what comes from outside", () => {
         return { x: Number(mark.getAttribute("cx")), label: words.textContent, left: Number(words.getAttribute("x")), top: Number(words.getAttribute("y")) };
       });
     }, picture);
-    // Five lines end early; of twenty lines the legend says which.
+    // Five of twenty lines end early; with this many lines, only the legend names them.
     assert.deepEqual(ends.map((end) => end.label), ["", "", "", "", ""]);
-    // The same on the screen, and the readout names the place of a value that is not at the end.
+    // The same on the screen, and the readout says where a value is that is not at the end.
     const marks = () => page.evaluate(() => {
       const { plot } = globalThis.wafer.charts.get("waf-chart");
       const at = (x, y) => Array.from(plot.ctx.getImageData(Math.round(plot.valToPos(x, "x", true)), Math.round(plot.valToPos(y, "y", true)) + 2, 1, 1).data);
@@ -527,7 +527,7 @@ describe("what comes from outside", () => {
     const readout = await page.locator("#waf-chart .readout").innerText();
     assert.match(readout, /run 1 1\.070 at 6\.000 GB/);
     assert.match(readout, /run 2 1\.130\s/);
-    // A run that is hidden gives its line back; the next one that is shown takes it.
+    // A hidden run frees its line style; the next shown run gets it.
     await page.getByLabel("Show run 3 in the chart").uncheck();
     assert.equal((await swatches("#runs")).length, 19);
     await page.getByLabel("Show run 3 in the chart").check();
@@ -535,7 +535,7 @@ describe("what comes from outside", () => {
     await done();
   });
 
-  /** The records of a sweep over over-provisioning and size of reclaim units, with timelines of so many points. */
+  /** Returns records of a sweep over over-provisioning and reclaim unit size, with this many points per timeline. */
   function sweep(runs, points) {
     return Array.from({ length: runs }, (_, i) => {
       const [op, size] = [i % 25, Math.floor(i / 25)];
@@ -551,7 +551,7 @@ describe("what comes from outside", () => {
     const records = sweep(100, 50);
     const { page, done } = await open(report("sweep", records));
     assert.deepEqual(await page.locator("#sweep select").evaluateAll((all) => all.map((one) => one.value)), ["overprovisioning", "reclaim_unit.size", "gc.policy"]);
-    // Small multiples: a map for each value of the third setting, with one scale of colours.
+    // Small multiples: a map for each value of the third setting, with one colour scale.
     assert.deepEqual(await page.locator("#sweep caption").allInnerTexts(), ["gc.policy = fifo", "gc.policy = greedy"]);
     const filled = (map) => page.locator("#sweep table").nth(map).locator("button").evaluateAll((all) => all.map((one) => one.textContent));
     for (const [m, odd] of [[0, 0], [1, 1]]) {
@@ -564,7 +564,7 @@ describe("what comes from outside", () => {
     assert.deepEqual(await map(), expected);
     const heads = await page.locator("#sweep thead th").allInnerTexts();
     assert.deepEqual(heads.slice(0, 10), ["reclaim_unit.size", "overprovisioning", "0.02", "0.03", "0.04", "0.05", "0.06", "0.07", "0.08", "0.09"]);
-    // A cell opens its run; where several runs share one, the one with the lowest WAF.
+    // A cell opens its run, or the one with the lowest WAF if several share it.
     await page.locator("#sweep tbody tr").nth(2).locator("button").nth(7).click();
     assert.equal(await page.locator("#selected").inputValue(), "57");
     assert.ok((await page.locator("#findings").innerText()).includes(`WAF ${records[57].summary.waf.toFixed(3)}`));
@@ -572,10 +572,10 @@ describe("what comes from outside", () => {
     const [fifo] = await map();
     const lowest = Math.min(...records.filter((_, i) => i % 25 === 0 && i % 2 === 0).map((record) => record.summary.waf));
     assert.deepEqual([fifo[0], fifo[1]], ["fifo", lowest.toFixed(3)]);
-    // The table: sorted by a click, searched by words.
+    // A click sorts the table, and words search it.
     const names = () => page.locator("#runs tbody .open").allInnerTexts();
     assert.equal((await names()).length, 20);
-    // Each heading shows that it sorts.
+    // Every heading shows that it sorts.
     for (const head of await page.locator("#runs thead th").allInnerTexts()) assert.match(head, / ↕$/);
     await page.getByRole("button", { name: "WAF", exact: true }).click();
     const order = records.map((record, i) => [record.summary.waf, i]).sort((a, b) => a[0] - b[0] || a[1] - b[1]).map(([, i]) => `run\u00a0${i + 1}`);
@@ -589,13 +589,13 @@ describe("what comes from outside", () => {
     const [first] = await names();
     await page.getByRole("button", { name: first, exact: true }).click();
     assert.equal(await page.locator("#selected").inputValue(), String(Number(first.slice(4)) - 1));
-    // On paper stand all that were found.
+    // In print, all matching rows are shown.
     await page.getByLabel("Search runs").fill("");
     await page.emulateMedia({ media: "print" });
     await page.waitForFunction(() => document.querySelectorAll("#runs tbody tr").length === 100);
     await page.emulateMedia({ media: "screen" });
     await page.waitForFunction(() => document.querySelectorAll("#runs tbody tr").length === 20);
-    // The configuration of the selected run, and what differs.
+    // The configuration of the selected run, and the differences.
     assert.match(await page.locator("#configuration tr", { hasText: "gc.policy" }).innerText(), /greedy\s+fifo, greedy/);
     await done();
   });
@@ -612,11 +612,11 @@ describe("what comes from outside", () => {
     const options = await page.locator("#selected option").allInnerTexts();
     for (const option of options) for (const key of keys) assert.ok(option.includes(`${key} = `), option);
     assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390);
-    // Controls of the map stand apart.
+    // The controls of the map are set apart.
     const labels = await page.locator("#sweep .choices label").evaluateAll((all) => all.map((one) => one.getBoundingClientRect()).map(({ left, right, top, bottom }) => ({ left, right, top, bottom })));
     labels.slice(1).forEach((label, i) => assert.ok(label.top >= labels[i].bottom || label.left >= labels[i].right + 8, JSON.stringify(labels)));
     await page.emulateMedia({ media: "print" });
-    // The table is drawn again for paper.
+    // Printing rebuilds the table.
     await page.waitForFunction(() => getComputedStyle(document.querySelector("#runs .scroll")).breakInside === "auto");
     await done();
   });
@@ -638,7 +638,7 @@ describe("what comes from outside", () => {
     }));
     t.diagnostic(`${bytes} bytes, open after ${opened.toFixed(0)} ms, ${elements} elements, a run after ${Math.min(...times).toFixed(0)} ms`);
     assert.ok(elements < 8000, `${elements} elements`);
-    // The least: other programs on the machine can only make it more.
+    // The minimum, because other programs on the machine can only add time.
     assert.ok(Math.min(...times) < 250, `${times} ms`);
     assert.match(await page.locator("#runs").innerText(), /Curves are thinned/);
     await done();
@@ -659,7 +659,7 @@ describe("what comes from outside", () => {
     await done();
   });
 
-  /** A record of a drive with so many RUs, 9 owners and 1,000 samples: what a run over 25 capacities has. */
+  /** Returns a record with this many RUs, 9 owners and 1,000 samples, like that of a run over 25 capacities. */
   function large(name, rus) {
     const n = 1000;
     const column = (times, phase) => Array.from({ length: n }, (_, i) => Math.round((i + 1) * 12e9 * times + 1e6 * Math.sin(i * phase)));
@@ -688,7 +688,7 @@ describe("what comes from outside", () => {
     });
     times.sort((a, b) => a - b);
     t.diagnostic(`least ${times[0].toFixed(1)} ms, median ${times[20].toFixed(1)} ms`);
-    // The least: other programs on the machine can only make it more.
+    // The minimum, because other programs on the machine can only add time.
     assert.ok(times[0] > 0 && times[0] < 1000 / 30, `${times[0]} ms`);
     await done();
   });

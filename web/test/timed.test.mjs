@@ -42,7 +42,7 @@ describe("a report of runs with a clock", () => {
     assert.doesNotMatch(await page.locator("#latency-chart .entries").innerText(), / at /);
     const line = await page.locator("#latency-chart .u-cursor-x").boundingBox();
     assert.ok(Math.abs(line.x - box.x - box.width / right) < 2, `${line.x} for ${box.x + box.width / right}`);
-    // A key goes to the next sample, however far.
+    // A key moves to the next sample, however far away.
     await page.locator("#latency-chart").focus();
     await page.keyboard.press("ArrowRight");
     const next = await page.evaluate(() => 100 * (1 - 10 ** -globalThis.wafer.charts.get("latency-chart").place));
@@ -105,7 +105,7 @@ describe("a report of runs with a clock", () => {
     for (const tick of ticks) assert.match(tick, /^\d+ (µs|ms|s)$/);
     const entry = (name) => page.locator("#latency-time-chart .entry", { hasText: name }).innerText();
     assert.match(await entry("writes, mean"), /writes, mean [\d.]+ µs at \d+ ms/);
-    // The place of the readout is not said twice.
+    // The readout does not repeat its position.
     assert.match(await entry("writes, p99"), /writes, p99 [\d.]+ µs$/);
     await done();
   });

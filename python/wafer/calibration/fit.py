@@ -58,7 +58,7 @@ class Fit:
     structure
         The best policy, separation and background GC.
     warnings
-        What the curve does not determine, and where the fit is poor. Read them.
+        Parameters that the curve does not determine, and places where the fit is poor. Read them.
     alternatives
         Other structures, and the factor by which their error is larger.
     error

@@ -20,7 +20,7 @@ from wafer.running import Experiment
 __all__ = ["Candidate", "Measured", "Structure", "Trial"]
 
 Array = npt.NDArray[np.float64]
-#: More numbers than a timeline has.
+#: More values than any timeline has.
 EVERY = 2**31
 
 
@@ -60,7 +60,7 @@ class Candidate:
     known: Mapping[str, Any] = field(default_factory=dict, compare=False, hash=False)
 
     def with_(self, **changes: Any) -> Candidate:
-        """Returns a copy with other values."""
+        """Returns a copy with changed values."""
         return replace(self, **changes)
 
     @property
@@ -161,7 +161,7 @@ class Measured:
     POINTS = 160
     #: Maximum number of intervals; half of them lie in the first third, where the curve bends.
     INTERVALS = 40
-    #: First comparison point, in drive writes: before it GC has not begun.
+    #: First comparison point, in drive writes; GC has not begun before it.
     FIRST = 0.5
 
     def __init__(self, curve: Curve, job: Job, precondition: str | None, cancel: Cancel) -> None:

@@ -30,7 +30,7 @@ from wafer.workload import Workload, fio_text
 __all__ = ["PAGE", "FixedWork", "Job", "ScaledJob", "block_bytes"]
 
 PAGE = 4096
-#: Largest page of a device, bytes. That of scaled devices: their reclaim units, of at least 1 MiB, may then
+#: Largest page of a device, bytes. Scaled devices use it, so that their reclaim units, of at least 1 MiB, may
 #: have as few as 16 blocks.
 LARGEST_PAGE = 65536
 #: Number of blocks, or pages, below which a drive is small.
@@ -86,7 +86,7 @@ class ScaledJob:
     name: str
     #: Logical capacity of the drive, bytes.
     capacity: int
-    #: What a page of the simulated device stands for: a block of the job, or a part of one; bytes.
+    #: Bytes of the job that a page of the simulated device represents: a block, or a part of one.
     block: int
     #: Page of the simulated device, bytes.
     page: int = PAGE

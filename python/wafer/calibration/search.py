@@ -94,8 +94,8 @@ class _Search:
         self.threads = threads
         self.runs = 0
         self.slope = -0.8
-        #: What there is if the search is stopped: all trials without their runs, the best with its own and
-        #: its blocks, and the likelihoods.
+        #: Results so far, in case the search is stopped: all trials without their runs, the best one with its
+        #: run and its number of blocks, and the likelihoods.
         self.tried: list[Trial] = []
         self.best: tuple[Trial, int] | None = None
         self.surfaces: dict[Structure, Surface] = {}
@@ -325,7 +325,7 @@ def _complete(
     least = {structure: surface.least(excess) for structure, surface in surfaces.items()}
     lowest = min(least.values())
     likely = [s for s in structures if s in least and least[s] <= lowest + POSSIBLE]
-    # Of equally likely structures the simplest wins.
+    # Of equally likely structures, the simplest wins.
     winner = next(s for s in likely if least[s] <= lowest + ALIKE)
     surface = surfaces[winner]
     x, z = surface.centre(excess)
@@ -349,7 +349,7 @@ def _complete(
         if abs(last.level) < (1e-3 if same else 2e-4) or turn == 1:
             break
         step = float(np.clip(-math.log1p(last.level) / slope, -0.05, 0.05))
-        # With unchanged blocks and volume the whole surface is correct, whatever the error at this point.
+        # With unchanged blocks and volume, the whole surface is correct, whatever the error at this point.
         moved += 0.0 if same else step
         final = final.with_net(final.count, final.net_spare * math.exp(step)) or final
     report("full size", 2, 2)

@@ -134,7 +134,7 @@ class Surface:
     def _misfits(self) -> tuple[Array, Array]:
         basis = _basis(self.u.ravel(), self.v.ravel())
         curve = np.linalg.solve(self._root, (basis @ self._terms).T)
-        # The regression has an error of its own, largest at the edges of the region.
+        # The regression itself has an error, which is largest at the edges of the region.
         leverage = 1 + np.sum((basis @ self._gram) * basis, axis=1)
         misfit = np.sum(curve**2, axis=0) / leverage
         return misfit.reshape(self.u.shape), leverage.reshape(self.u.shape)

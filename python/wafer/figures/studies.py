@@ -150,7 +150,7 @@ def one_stream(material: Material) -> Figure | None:
     """WARP, Fig. 11: one stream of 128 KiB random writes."""
     results = material.with_job("one-stream")
     curves = [(f"commercial drive {name}", _first(results, f"drive-{name.lower()}")) for name in "AB"]
-    # The labels tell the size of reclaim units, too, so runs with others are left out.
+    # The labels include the size of reclaim units, so runs with other sizes are left out.
     for size, percent in ((128, 14), (256, 10)):
         runs = [r for r in results if abs(_EMULATOR_MIB / _logical_rus(r) / size - 1) < 0.01]
         label = f"emulator, {size} MiB RUs, OP {percent} %"
@@ -422,7 +422,7 @@ def cachelib(material: Material) -> Figure | None:
         for number, (label, colour, line, result) in enumerate(curves):
             ax.plot(result.timeline.volume, result.timeline.waf, color=colour, linestyle=line, label=label)
             marker = MARKERS[number % len(MARKERS)]
-            # The record of small RUs holds the curve of large ones; its own point is in the table.
+            # The record with small RUs contains the curve of large ones; its own point is in the table.
             own = result.name.endswith("small-ru")
             if own or not plot_published(result, ax, color=colour, marker=marker):
                 points = material.points(result)
@@ -495,7 +495,7 @@ def _bars(study: str, heading: str) -> Callable[[Material], Figure | None]:
     """Returns a plot of published and simulated values side by side, with tolerance and spread over seeds."""
 
     def draw(material: Material) -> Figure | None:
-        # Orders hold or do not: the table lists them.
+        # An order either holds or does not, so the table lists it.
         rows = [row for row in material.study(study) if "/order" not in row["id"]]
         if not rows:
             return None

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 AnyRun = TypeVar("AnyRun", bound=Run)
 
-#: Colour of the whole device beside its handles.
+#: Colour of the whole device next to its handles.
 DEVICE = "#1b1f23"
 
 __all__ = ["label_axes", "plot_fit", "plot_published", "plot_result"]

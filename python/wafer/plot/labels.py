@@ -64,7 +64,7 @@ def label_lines(ax: Axes) -> None:
     places = [height(end[0]) for end in ends]
     for i in range(1, len(places)):
         places[i] = max(places[i], places[i - 1] + APART)
-    # What was pushed beyond the top pushes the others down again.
+    # Names pushed beyond the top push the others down again.
     over = places[-1] - max(tall, height(ends[-1][0]))
     for i in reversed(range(len(places))):
         if over <= 0:

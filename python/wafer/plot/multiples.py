@@ -29,7 +29,7 @@ def plot_multiples(
     Parameters
     ----------
     results
-        The runs. The others of a panel are behind it in grey.
+        The runs. Each panel shows the other runs behind its own, in grey.
     columns
         Number of panels per row; three fill two columns of a paper.
     labels

@@ -142,8 +142,8 @@ class Sweep:
     def summary(self, value: str = "waf", by: str | Sequence[str] | None = None) -> list[Summary]:
         """Returns the mean and 95 % interval of a column over seeds, for each combination of other keys.
 
-        Points that differ only in keys that ``by`` leaves out are first averaged, seed by seed. A warning
-        tells if some of them have no result, so that means are over different points.
+        Points that differ only in keys that ``by`` leaves out are first averaged, seed by seed. A warning is
+        given if some of them have no result, because means are then over different points.
 
         Parameters
         ----------

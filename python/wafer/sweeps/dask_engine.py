@@ -77,7 +77,7 @@ class DaskEngine:
         try:
             return self._gather(timeout)
         except Exception as error:
-            # Of a cluster that was closed or restarted Dask raises errors of many kinds.
+            # Dask raises many kinds of errors after a cluster was closed or restarted.
             first = (str(error).strip().splitlines() or [""])[0]
             raise RunError(
                 f"engine 'dask': lost its cluster: {type(error).__name__}: {first}; the sweep can be resumed"

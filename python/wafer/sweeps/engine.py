@@ -165,7 +165,7 @@ def run_points(engine: Engine, points: Iterable[Point], done: Callable[[Point, O
                 left -= 1
                 done(point, outcome)
     except BaseException:
-        # An engine that lost its cluster may fail again here, which must not hide why.
+        # An engine that lost its cluster may fail again here, which must not hide the first error.
         with suppress(Exception):
             engine.cancel()
         raise

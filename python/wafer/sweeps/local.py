@@ -52,7 +52,7 @@ class LocalEngine:
         self._gate = MemoryGate(self._total)
         self._cancel = Cancel()
         self._pool = ThreadPoolExecutor(settings.workers, thread_name_prefix="wafer")
-        # Not the futures themselves: Ctrl-C while they are waited for can leave their locks taken for ever.
+        # Not the futures themselves: Ctrl-C during a wait can leave their locks taken forever.
         self._ended: SimpleQueue[tuple[Point, Outcome | BaseException]] = SimpleQueue()
 
     def submit(self, point: Point) -> None:

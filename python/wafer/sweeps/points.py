@@ -228,14 +228,14 @@ def _scale(name: str, given: Any) -> Callable[[float], Any]:
         raise ConfigError(f"{name}: low must be below high, and above 0 with log")
     if integer and math.ceil(low) > math.floor(high):
         raise ConfigError(f"{name}: no whole number lies between low and high")
-    # Each whole number stands for an interval of length 1, the ends too.
+    # Each whole number represents an interval of length 1, including the ends.
     end = math.floor(high) + 1 if integer else high
     start = math.ceil(low) if integer else low
 
     def scale(u: float) -> float:
         """Returns the value at a share of the range."""
         value = start * (end / start) ** u if log else start + (end - start) * u
-        # Six digits are more than any parameter needs, and print.
+        # Six digits are more than any parameter needs, and print well.
         return min(math.floor(value), end - 1) if integer else float(f"{value:.6g}")
 
     return scale
@@ -281,7 +281,7 @@ def _resolve(base: Mapping[str, Any], values: Mapping[str, Any], folder: Path) -
 
 
 def _exclusive(device: dict[str, Any], key: str) -> None:
-    """Removes the number of RUs if over-provisioning is varied, and the reverse: one implies the other."""
+    """Removes the number of RUs if over-provisioning is varied, and vice versa: one implies the other."""
     if key == "overprovisioning" and isinstance(device.get("reclaim_unit"), dict):
         device["reclaim_unit"].pop("count", None)
     elif key == "reclaim_unit.count":
@@ -295,7 +295,7 @@ def _inline_device(device: dict[str, Any], folder: Path) -> None:
         return
     path = folder / str(profile)
     if not path.exists():
-        return  # The run says what is wrong with the name.
+        return  # The run reports what is wrong with the name.
     del device["profile"]
     lower = _loads(path)
     if "overprovisioning" in device:

@@ -57,7 +57,7 @@ class RayEngine:
     def cancel(self) -> None:
         """Stops all runs, and Ray if it was started here."""
         if self._own:
-            # Ends the tasks, too. Cancelled just before, they can make Ray abort the process.
+            # This also ends the tasks. Cancelling them just before can make Ray abort the process.
             self._ray.shutdown()
             return
         for task in self._running:
@@ -74,7 +74,7 @@ class RayEngine:
             elif needed > self._largest:
                 failed.append((point, too_large(needed, self._largest, "the largest node has")))
             else:
-                # Ray keeps a queue, and starts workers, for each amount of memory that tasks ask for.
+                # Ray keeps a separate queue and workers for each amount of memory that tasks request.
                 memory = min(1 << (needed - 1).bit_length(), self._largest)
                 task = self._task.options(num_cpus=1, memory=memory, max_retries=2)
                 self._running[task.remote(point.experiment, self._folder, self._numbers)] = point

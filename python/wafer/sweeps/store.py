@@ -163,7 +163,7 @@ class Store:
         return rows
 
     def _append(self, row: dict[str, Any]) -> dict[str, Any]:
-        # Not synchronised with the disk: the records are, and the catalogue is derived from them.
+        # Not synced to disk: the records are, and the catalogue is derived from them.
         with open(self.folder / "catalogue.ndjson", "a", encoding="utf-8") as file:
             file.write(_line(row))
         return row

@@ -1,7 +1,7 @@
-# Runs one suite against one target: /host/suite and /host/target name them. Everything the suite says goes to
-# /host/results; what a test result means is decided outside.
-# unit NAME SECONDS COMMAND...: runs a part of the suite. Its output is results/units/NAME, its exit status NAME.status, 124 if its
-# time was over. A part that ended in an earlier run is not run again.
+# Runs one suite against one target, which /host/suite and /host/target name. All output goes to /host/results, and is
+# interpreted outside the guest.
+# unit NAME SECONDS COMMAND...: runs a part of the suite. Its output is results/units/NAME, its exit status NAME.status,
+# 124 after a timeout. A part that ended in an earlier run is not run again.
 unit() {
     local out=$RESULTS/units/$1 limit=$2 status
     shift 2
@@ -20,7 +20,7 @@ mount -t devpts -o ptmxmode=666 devpts /dev/pts 2>/dev/null || { mkdir -p /dev/p
 mount -t debugfs debugfs /sys/kernel/debug
 mount -t configfs configfs /sys/kernel/config 2>/dev/null || { modprobe configfs; mount -t configfs configfs /sys/kernel/config; }
 ln -sfn /proc/self/fd /dev/fd
-# The suites wait for it with udevadm settle.
+# The suites wait for udev with udevadm settle.
 /usr/lib/systemd/systemd-udevd --daemon
 udevadm settle
 [ "$TARGET" != ours ] || install -D /host/wafer /usr/local/bin/wafer

@@ -1,9 +1,9 @@
 # shellcheck shell=bash
-# For blktests: its functions that configure nvmet, for `wafer serve`. Its nvme/rc reads this last, for tests that change the
-# target while it serves. What is configured is kept in files with nvmet's names; each subsystem that is on a port and has a
-# namespace has a server. Not here: limits of queues.
+# Replaces the functions of blktests that configure nvmet, for `wafer serve`. nvme/rc sources this last, for tests that
+# change the target while it serves. The configuration is kept in files with nvmet's names; each subsystem that is on a
+# port and has a namespace has a server. Limits of queues are not supported.
 NVMET_CFS=/tmp/nvmet
-# The server takes no name that is no NQN.
+# The server accepts only valid NQNs.
 def_subsysnqn=nqn.2026-11.io.wafer:blktests
 # The drive keeps the identifiers of its namespace.
 def_subsys_uuid=$(cat /var/tmp/drive.uuid)
@@ -20,7 +20,7 @@ _wafer_control() { # NQN ARGUMENT...
     shift
     wafer ctl "$socket" "$@" >/dev/null
 }
-_wafer_hosts() { # NQN: writes the list of its hosts, and has a server that runs take it over
+_wafer_hosts() { # NQN: writes the list of its hosts, and loads it into a running server
     local folder="$NVMET_CFS/subsystems/$1" name key
     for name in "$folder"/allowed_hosts/*; do
         [[ -e "$name" ]] || continue
@@ -43,13 +43,13 @@ _wafer_stop() { # NQN
 _wafer_namespaces() { # NQN: the namespaces of a subsystem, in order
     ls "$NVMET_CFS/subsystems/$1/namespaces" | sort -n
 }
-_wafer_start() { # NQN: serves it on its ports, if there is one, as they are now
+_wafer_start() { # NQN: serves it on its current ports, if it has one
     local nqn="$1" folder="$NVMET_CFS/subsystems/$1" port nsid file list=''
     local -a listen=() drive=(--data file:/var/tmp/drive.img)
     _wafer_stop "$nqn"
     [[ -n "$(_wafer_namespaces "$nqn")" ]] || return 0
     if [[ ! -e "$folder/has_blkdev" ]]; then
-        # A drive of its own: other tests rely on the identifiers of the first one.
+        # A separate drive, because other tests rely on the identifiers of the first one.
         for nsid in $(_wafer_namespaces "$nqn"); do list+='{ size = "64MiB" }, '; done
         drive=(--data "file:/var/tmp/drive-$nsid.img" --set "namespaces=[$list]")
     fi
@@ -59,7 +59,7 @@ _wafer_start() { # NQN: serves it on its ports, if there is one, as they are now
     ((${#listen[@]} > 0)) || return 0
     _wafer_hosts "$nqn"
     [[ ! -s "$folder/hosts.toml" ]] || listen+=(--hosts "$folder/hosts.toml")
-    # In a shell of its own: the variables of the test stay as they are.
+    # In a subshell, so that the variables of the test do not change.
     (
         . /host/targets.sh
         serve --set capacity=400MiB --lba 512 "${drive[@]}" --nqn "$nqn" --ctl "$folder/control" "${listen[@]}"
@@ -69,7 +69,7 @@ _wafer_start() { # NQN: serves it on its ports, if there is one, as they are now
         [[ ! -s "$file" ]] || _wafer_changed "$file" "$(cat "$file")"
     done
 }
-_wafer_changed() { # FILE VALUE: has servers that run know of it
+_wafer_changed() { # FILE VALUE: applies a change to running servers
     local subsystem port nqn number group nsid
     case $1 in
     "$NVMET_CFS"/subsystems/*/namespaces/*)

@@ -1,4 +1,4 @@
-# The first step in the guest: from the initial file system into the image of tests/conformance/build-system.
+# The first step in the guest: switches from the initial file system to the image of tests/conformance/build-system.
 modprobe -aq virtio_blk ext4
 for _ in $(seq 50); do [ -b /dev/vda ] && break; sleep 0.2; done
 mount -t ext4 /dev/vda /mnt || exit 1

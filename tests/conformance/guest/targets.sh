@@ -1,5 +1,5 @@
-# target_up: makes the target's drive available: CTRL, NS and GENERIC are its device files, of the controller, the
-# namespace and the namespace's character device. ARGUMENTS are further arguments of `wafer serve`.
+# target_up: makes the target's drive available. CTRL, NS and GENERIC are the device files of the controller, the
+# namespace and the namespace's character device. ARGUMENTS are additional arguments of `wafer serve`.
 NQN=nqn.2026-11.io.wafer:conformance
 serve() { # [ARGUMENT...]: starts the server and waits until it listens
     rm -f /tmp/server.json
@@ -13,7 +13,7 @@ serve() { # [ARGUMENT...]: starts the server and waits until it listens
     cat /tmp/server.log >&2
     return 1
 }
-nvmet_up() { # a 1 GiB drive of memory, as nvmet exports it
+nvmet_up() { # exports a 1 GiB memory drive with nvmet
     local base=/sys/kernel/config/nvmet
     modprobe nvmet-tcp && modprobe null_blk nr_devices=0 || return 1
     mkdir /sys/kernel/config/nullb/nullb0
@@ -31,7 +31,7 @@ nvmet_up() { # a 1 GiB drive of memory, as nvmet exports it
     done
     ln -s $base/subsystems/$NQN $base/ports/1/subsystems/ || return 1
 }
-nvmet_clear() { # removes what is left of nvmet, whose port would be taken
+nvmet_clear() { # removes remains of nvmet, which would occupy the port
     local base=/sys/kernel/config/nvmet one
     [ -d $base ] || return 0
     rm -f $base/ports/*/subsystems/* $base/subsystems/*/allowed_hosts/*
@@ -42,7 +42,7 @@ nvmet_clear() { # removes what is left of nvmet, whose port would be taken
         [ ! -d "$one" ] || rmdir "$one"
     done
 }
-target_down() { # the end of what target_up started: ours only
+target_down() { # ends what target_up started; for `wafer serve` only
     /usr/sbin/nvme disconnect -n $NQN
     kill "$(cat /tmp/server.pid)" && wait "$(cat /tmp/server.pid)"
     unset CTRL NS GENERIC

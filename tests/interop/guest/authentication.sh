@@ -1,10 +1,10 @@
 . /host/common.sh
-# A host that has to authenticate: every hash and group, both directions, keys that change.
+# A host that must authenticate: every hash and group, both directions, changing keys.
 uname -r
 ID=cccccccc-0000-4000-8000-00000000000c
 HOST=nqn.2014-08.org.nvmexpress:uuid:$ID
 key() { nvme gen-dhchap-key --nqn="$HOST" "$@" || fail "gen-dhchap-key $*"; }
-hosts() { # LINE...: the server's list from now on: this host, with these keys
+hosts() { # LINE...: replaces the server's list with this host and these keys
     printf '[[host]]\nnqn = "%s"\n' "$HOST" >/host/hosts.toml
     printf '%s\n' "$@" >>/host/hosts.toml
     ctl hosts hosts.toml
@@ -13,7 +13,7 @@ hosts() { # LINE...: the server's list from now on: this host, with these keys
 try() { nvme connect -t tcp -a $ADDRESS -s "$PORT" -n "$NQN" --hostnqn="$HOST" --hostid=$ID "$@"; }
 enter() { check try "$@"; settle; }
 never() { try "$@" >/tmp/out 2>&1 && { cat /tmp/out; fail "connected: $*"; }; true; }
-used() { # HASH GROUP: what the kernel says it used last
+used() { # HASH GROUP: checks what the kernel used last
     dmesg | grep "authenticated with hash" | tail -1 | grep -q "hash hmac($1) dhgroup $2\$" ||
         { dmesg | tail -3; fail "another hash or group than $1 and $2"; }
 }
@@ -51,7 +51,7 @@ never --dhchap-secret="$KEY" --dhchap-ctrl-secret="$KEY"
 enter --dhchap-secret="$KEY" --dhchap-ctrl-secret="$OTHER"
 dmesg | tail -20 | grep -q "controller authenticated" || fail "the kernel has not authenticated the controller"
 ok "both directions"
-# Authenticating again, with new keys of host and controller.
+# Reauthentication, with new keys of host and controller.
 again() { echo "$2" >"/sys/class/nvme/$CTRL/$1" || fail "$1"; }
 count() { dmesg | grep -c "authenticated with hash"; }
 before=$(count)

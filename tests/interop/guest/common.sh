@@ -1,10 +1,10 @@
-# What all tests in the guest share. PORT and NQN come from /host/env.sh.
+# Shared by all tests in the guest. PORT and NQN come from /host/env.sh.
 . /host/env.sh
 ADDRESS=10.0.2.2
 fail() { echo "FAIL: $*"; dmesg | tail -30; exit 1; }
 ok() { echo "ok: $*"; }
 check() { "$@" >/tmp/out 2>&1 || { cat /tmp/out; fail "$*"; }; }
-# Runs what must fail, with a message that must contain the first argument.
+# Runs a command that must fail with a message that contains the first argument.
 refused() {
     want=$1; shift
     if "$@" >/tmp/out 2>&1; then cat /tmp/out; fail "succeeded: $*"; fi
@@ -12,7 +12,7 @@ refused() {
 }
 connect() { check nvme connect -t tcp -a $ADDRESS -s "$PORT" -n "$NQN" "$@"; settle; }
 disconnect() { check nvme disconnect -n "$NQN"; }
-# The controller of the target; QEMU's own device has PCI for transport.
+# Waits for the controller of the target; that of QEMU's own device has the transport PCI.
 settle() {
     for _ in $(seq 100); do
         for c in /sys/class/nvme/nvme*; do
@@ -38,9 +38,9 @@ device() {
     echo missing
 }
 bytes_of() { nvme fdp stats "/dev/$1" -e 1 | sed -nE "s/.*\($2\): ([0-9]+)/\1/p"; }
-# Media units that fit into the reclaim unit of a placement handle.
+# Prints the media units that still fit into the reclaim unit of a placement handle.
 ruamw() { nvme fdp status "/dev/$DEV" | awk -v p="$1" '$1 == "Placement" { on = $3 == p";" } on && /RUAMW/ { print $NF }'; }
-# Waits until a load in the background has written: how soon depends on the machine.
+# Waits until a load in the background has written, which depends on the machine.
 busy() {
     idle=$(stat HBMW)
     for _ in $(seq 100); do
@@ -50,7 +50,7 @@ busy() {
     fail "the load does not write"
 }
 stat() { bytes_of "$CTRL" "$1"; }
-ctl() { # ARGUMENT...: has the host run `wafer ctl`
+ctl() { # ARGUMENT...: makes the host run `wafer ctl`
     echo "$*" >/host/ctl.new
     mv /host/ctl.new /host/ctl
     for _ in $(seq 100); do [ -e /host/ctl ] || return 0; sleep 0.1; done

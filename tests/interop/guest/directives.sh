@@ -1,5 +1,5 @@
 . /host/common.sh
-# A drive without FDP and with streams: nvme-cli's directives, and fio's writes to streams.
+# A drive with streams and without FDP: nvme-cli's directives, and fio's writes to streams.
 PATH=/host/fio-current:$PATH
 connect
 A=$(device 1)

@@ -1,5 +1,5 @@
 . /host/common.sh
-# Two hosts at one subsystem. Without multipath, each has block devices of its own for the same namespaces.
+# Two hosts on one subsystem. Without multipath, each has its own block devices for the same namespaces.
 uname -r
 modprobe -r nvme-tcp nvme-fabrics nvme nvme-core 2>/dev/null
 check modprobe nvme-core multipath=N
@@ -7,7 +7,7 @@ check modprobe nvme-tcp
 [ "$(cat /sys/module/nvme_core/parameters/multipath)" = N ] || fail "multipath is on"
 HOST=nqn.2014-08.org.nvmexpress:uuid:
 ID_A=aaaaaaaa-0000-4000-8000-00000000000a ID_B=bbbbbbbb-0000-4000-8000-00000000000b
-controller() { # HOSTID: the controller of a host
+controller() { # HOSTID: prints the controller of a host
     for c in /sys/class/nvme/nvme*; do
         [ "$(cat "$c/hostnqn" 2>/dev/null)" = "$HOST$1" ] && [ "$(cat "$c/state")" = live ] && { basename "$c"; return; }
     done
@@ -42,7 +42,7 @@ ok "two hosts: $A has $A1 and $A2, $B has $B1 and $B2"
 head -c 4096 /dev/urandom >/tmp/page
 put() { nvme write "/dev/$1" -s 0 -c 0 -z 4096 -d /tmp/page; }
 get() { nvme read "/dev/$1" -s 0 -c 0 -z 4096 -d /tmp/read; }
-report() { # FIELD=VALUE...: what both hosts read of the reservation
+report() { # FIELD=VALUE...: checks the reservation that both hosts read
     for d in "$A1" "$B1"; do
         nvme resv-report "/dev/$d" --eds >/tmp/report 2>&1 || { cat /tmp/report; fail "resv-report on $d"; }
         for want in "$@"; do
@@ -64,10 +64,10 @@ refused "Reservation Conflict" nvme format "/dev/$B" -n 1 -l 1 -f
 check get "$B1"
 cmp -s /tmp/page /tmp/read || fail "the other host reads something else"
 check put "$B2"
-# What the kernel's block layer makes of it.
+# The kernel's block layer sees the reservation.
 dd if=/tmp/page of="/dev/$B1" bs=4096 oflag=direct 2>/tmp/out && fail "dd wrote through a reservation"
 check dd if=/tmp/page of="/dev/$A1" bs=4096 oflag=direct
-# The other host preempts the reservation, and with it the registration.
+# The other host preempts the reservation and the registration.
 check nvme resv-acquire "/dev/$B1" --crkey=0xb --prkey=0xa --rtype=3 --racqa=1
 report regctl=1 rtype=3 rkey=b
 refused "Reservation Conflict" put "$A1"

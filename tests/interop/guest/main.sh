@@ -9,7 +9,7 @@ DEV=$(device 1); [ "$DEV" != missing ] || fail "no namespace"
 GEN=ng${DEV#nvme}
 ok "discovery and connect: $CTRL $DEV"
 
-# --- FDP with nvme-cli, beside QEMU's own FDP device
+# --- FDP with nvme-cli, compared with QEMU's own FDP device
 shape() { sed -E 's/0x[0-9a-f]+/N/g; s/[0-9]+/N/g; s/\([A-Z][a-z]{2} [A-Z][a-z]{2} .*\)/(DATE)/'; }
 for c in /sys/class/nvme/nvme*; do [ "$(cat "$c/transport")" = pcie ] && QEMU=$(basename "$c"); done
 QNS=$(basename "$(ls -d /sys/class/nvme/"$QEMU"/nvme*n* | head -1)"); QNS=/dev/nvme${QEMU#nvme}n1
@@ -49,7 +49,7 @@ refused "Invalid Field" nvme sanitize "/dev/$CTRL" -a 4
 nvme error-log "/dev/$CTRL" -e 2 | grep -q "error_count.*: [1-9]" || fail "the error log is empty"
 ok "FDP statistics, RUAMW, events, vendor log page, other logs and features, errors"
 
-# --- firmware: a page with the header of an image, made on the host
+# --- firmware: a one-page image made on the host
 check nvme fw-download "/dev/$CTRL" -f /host/firmware
 check nvme fw-commit "/dev/$CTRL" -s 2 -a 3
 nvme fw-log "/dev/$CTRL" >/tmp/firmware || fail fw-log
@@ -58,7 +58,7 @@ nvme id-ctrl "/dev/$CTRL" | grep -q "^fr .*INTEROP" || fail "firmware revision"
 refused "[Ss]lot" nvme fw-commit "/dev/$CTRL" -s 7 -a 2
 check nvme fw-commit "/dev/$CTRL" -s 1 -a 3
 ok "nvme fw-download, fw-commit, fw-log"
-# --- the persistent event log: no context, a context that holds it still, none again
+# --- the persistent event log: without a context, with one that freezes it, without again
 pel() { nvme persistent-event-log "/dev/$CTRL" "$@" >/tmp/pel 2>&1; }
 pel -a 0 && fail "a persistent event log without a context"
 pel -a 1 || { cat /tmp/pel; fail "persistent-event-log -a 1"; }
@@ -114,7 +114,7 @@ check block read
 cmp -s /tmp/page /tmp/block || fail "the data of a write protected namespace"
 check nvme set-feature "/dev/$CTRL" -n 1 -f 0x84 -V 0
 check block write
-ended() { # VERB PATTERN: waits until the log says so
+ended() { # VERB PATTERN: waits until the log matches
     for _ in $(seq 100); do
         nvme "$1" "/dev/$CTRL" >/tmp/log 2>&1 && grep -qiE "$2" /tmp/log && return
         sleep 0.3
@@ -133,7 +133,7 @@ head -c 4096 /dev/zero | cmp -s - /tmp/block || fail "data after a sanitize oper
 check block write
 ok "nvme write-uncor, write protection, device-self-test, sanitize"
 
-# --- wafer measure: on this drive and on QEMU's, what nvme-cli says before and after
+# --- wafer measure: on this drive and on QEMU's, compared with nvme-cli before and after
 cp /host/wafer /tmp/wafer
 measured() { # NAME CONTROLLER BLOCK-DEVICE
     before=$(bytes_of "$2" HBMW)
@@ -158,7 +158,7 @@ ok "wafer measure on this drive and on QEMU's: 6 MiB, as nvme-cli says"
 check nvme delete-ns "/dev/$CTRL" -n 1
 check nvme ns-rescan "/dev/$CTRL"
 refused "602a\|Placement Handle List" nvme create-ns "/dev/$CTRL" -s 1024 -c 1024 -f 1 -n 2 -p 1,1
-# FDP can be switched while there are none.
+# FDP can be switched while there are no namespaces.
 check nvme fdp feature "/dev/$CTRL" -e 1 --disable
 refused "6029\|FDP Disabled" nvme fdp stats "/dev/$CTRL" -e 1
 check nvme fdp feature "/dev/$CTRL" -e 1 -c 0
@@ -217,7 +217,7 @@ plids=1
 rw=write
 bs=128k
 EOF
-# Debian's fio, and a current one: from 3.41 on its commands carry PRACT.
+# Debian's fio, and a current one: from 3.41 on, its commands carry PRACT.
 cp -r /host/fio-current /tmp/
 for fio in fio /tmp/fio-current/fio; do
     version=$($fio --version)
@@ -229,8 +229,8 @@ for fio in fio /tmp/fio-current/fio; do
 done
 rm -r /tmp/fio-current
 
-# --- file systems: a tree with checksums, over unmount, disconnect and connect
-tree() { # DIR: a tree of a few hundred files, some removed and written again
+# --- file systems: a tree with checksums, across unmount, disconnect and connect
+tree() { # DIR: writes a tree of a few hundred files, some of them removed and rewritten
     mkdir -p "$1/d1" "$1/d2" "$1/d3"
     for i in $(seq 120); do head -c $((i * 331)) /dev/urandom >"$1/d$((i % 3 + 1))/f$i"; done
     for i in $(seq 1 3 120); do rm "$1/d$((i % 3 + 1))/f$i"; done
@@ -259,7 +259,7 @@ check /usr/sbin/fsck.f2fs --dry-run "/dev/$A"
 check /usr/sbin/e2fsck -f -n "/dev/$B"
 ok "F2FS and ext4: checksums after unmount and reconnect"
 
-# --- the server killed and started again under load: the host reconnects and goes on
+# --- the server is killed and restarted under load: the host reconnects and continues
 fio --name=load --filename="/dev/$B" --direct=1 --ioengine=libaio --iodepth=8 --rw=randwrite --bs=8k --size=48m --io_size=12m \
     --allow_file_create=0 --verify=crc32c --do_verify=1 --verify_fatal=1 --output=/tmp/load.out &
 load=$!

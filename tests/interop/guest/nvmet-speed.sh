@@ -1,5 +1,5 @@
-# What `wafer serve` and Linux's nvmet on null_blk do in the same guest, over TCP on its loopback address: lines of workload,
-# server, and IOPS, in turns. Run by scripts/nvmet-bench.
+# Measures `wafer serve` and Linux's nvmet on null_blk in turns in the same guest, over TCP on its loopback address.
+# Writes lines of workload, server, and IOPS. Run by scripts/nvmet-bench.
 set -e
 uname -r >/host/kernel
 modprobe nvmet-tcp

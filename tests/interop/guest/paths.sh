@@ -1,5 +1,5 @@
 . /host/common.sh
-# One subsystem through two ports: multipath goes on through the other port when the access through one changes under load.
+# One subsystem through two ports: multipath continues through the other port when access through one changes.
 uname -r
 connect
 FIRST=$CTRL
@@ -14,7 +14,7 @@ done
 path() { echo /sys/class/nvme/"$1"/nvme*c*n*; }
 state() { cat "$(path "$1")/ana_state"; }
 writes() { awk '{ print $5 }' "$(path "$1")/stat"; }
-becomes() { # CONTROLLER STATE: waits until the kernel has it from the log page
+becomes() { # CONTROLLER STATE: waits until the kernel has read the state from the log page
     for _ in $(seq 100); do
         [ "$(state "$1")" = "$2" ] && return
         sleep 0.1
@@ -22,7 +22,7 @@ becomes() { # CONTROLLER STATE: waits until the kernel has it from the log page
     cat /host/ctl.out
     fail "$1 is $(state "$1"), not $2"
 }
-through() { # CONTROLLER OTHER: writes go through the one, and none through the other
+through() { # CONTROLLER OTHER: checks that writes go through the first, and none through the other
     before=$(writes "$2") idle=$(writes "$1")
     for _ in $(seq 100); do
         [ "$(writes "$1")" -ge $((idle + 20)) ] && break

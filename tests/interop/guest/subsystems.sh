@@ -22,7 +22,7 @@ done
 check nvme disconnect -n $OTHER
 [ -b "/dev/$A" ] || fail "the first went with the second"
 disconnect
-# A third one, whose cells take 20 ms to read.
+# A third one, whose cell reads take 20 ms.
 TIMED=nqn.2026-11.io.wafer:timed
 check nvme connect -t tcp -a $ADDRESS -s "$PORT" -n $TIMED
 C=$(NQN=$TIMED; device 1)

@@ -1,10 +1,10 @@
-# The nvme tests of blktests: with a target for each test, then those that take a device.
+# The nvme tests of blktests: first those that set up a target, then those that need a device.
 . /host/suites/blktests.sh
 settings="NVMET_TRTYPES=tcp NVMET_BLKDEV_TYPES=device"
 tests=$(cd tests && grep -L '^test_device()' nvme/[0-9]*[0-9])
 if [ "$TARGET" = ours ]; then
     /host/nvme-target-control prepare || exit 1
-    # Those that change the target while it serves.
+    # Tests that change the target while it serves.
     changing='nvme/031 nvme/042 nvme/043 nvme/044 nvme/045 nvme/048 nvme/051 nvme/054 nvme/057 nvme/058'
     cp tests/nvme/rc /tmp/rc
     echo '. /host/nvmet-functions.sh' >>tests/nvme/rc
@@ -16,7 +16,7 @@ if [ "$TARGET" = ours ]; then
     tests=$(printf '%s\n' $tests | grep -vxF "$(printf '%s\n' $changing)")
 fi
 check "$settings" $tests
-# What a test left that was stopped.
+# Cleans up after tests that were stopped.
 nvme disconnect-all
 nvmet_clear
 [ "$TARGET" != ours ] || /host/nvme-target-control cleanup

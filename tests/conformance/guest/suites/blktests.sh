@@ -1,8 +1,8 @@
 # check SETTINGS TEST...: runs tests of blktests, one at a time, with settings for its configuration file.
 cd /src/blktests || exit 1
-# A test that loads it unloads it at its end, and waits for minutes if something still has a loop device.
+# Loaded here because a test that loads it also unloads it, and waits for minutes if a loop device is still in use.
 modprobe loop
-# blktests compares versions of the kernel, and reads no `+`, as Debian's backports have.
+# blktests compares kernel versions, and cannot parse the `+` of Debian's backports.
 release=$(uname -r) plain=$(uname -r | tr + -)
 if [ "$plain" != "$release" ]; then
     ln -s "$release" "/lib/modules/$plain"
@@ -23,7 +23,7 @@ CONFIG
     shift
     for one in "$@"; do
         unit "$one" 600 ./check "$one"
-        # With a target of its own blktests leaves the loop device that nvmet would have exported.
+        # With a custom target control, blktests leaves the loop device that nvmet would have exported.
         losetup -D
         mkdir -p $RESULTS/blktests
         cp -r results/. $RESULTS/blktests/

@@ -1,7 +1,7 @@
 # fio's tests of NVMe pass-through.
 target_up || exit 1
 cd /src/fio/t || exit 1
-# nvmept_pi comes last: stopped at its limit, it leaves a format with metadata.
+# nvmept_pi comes last, because it leaves a format with metadata if it is stopped at its limit.
 for script in nvmept_fdp nvmept_trim nvmept_write_mode nvmept_streams nvmept_pi; do
     if [ "$script $TARGET" = "nvmept_streams ours" ]; then
         # Streams and FDP exclude each other.

@@ -1,4 +1,4 @@
-# nvme-cli's tests with a device, one module at a time: the one that makes as many namespaces as the drive takes comes last.
+# nvme-cli's tests with a device, one module at a time. The one that creates as many namespaces as possible comes last.
 export PATH=/src/nvme-cli/.build:$PATH
 target_up || exit 1
 cd /src/nvme-cli || exit 1

@@ -1,5 +1,5 @@
-# xNVMe's tests, run by its own runner, on this machine instead of one that it reaches over a network.
-# It looks for limits of a namespace below its controller, where multipathing has none, and then takes the page for 512 bytes.
+# xNVMe's tests, run by its own runner, locally instead of over a network.
+# xNVMe looks for a namespace's limits below its controller. With multipath it finds none and assumes 512-byte pages.
 modprobe -rq nvme_tcp nvme nvme_core
 modprobe nvme_core multipath=N
 target_up || exit 1
@@ -28,6 +28,6 @@ export PYTHONPATH=/src/xnvme.site
 for part in logic tools examples; do
     unit $part 5400 python3 -m pytest --config /tmp/cijoe.toml --output /tmp/cijoe-$part -p no:cacheprovider --timeout=120 \
         --report-log=$RESULTS/$part.jsonl -q -rfE tests/$part
-    # What the commands of each test printed.
+    # Keeps the output of each test's commands.
     [ ! -d /tmp/cijoe-$part ] || tar -C /tmp -czf $RESULTS/$part.tar.gz cijoe-$part
 done
