@@ -12,7 +12,7 @@ use wafer_record::time::PERCENTILES;
 pub struct Latencies {
     /// Exact within 1 %.
     histogram: Histogram<u64>,
-    /// Number of requests and sums of their parts, by [`class`] of the latency.
+    /// Number of requests and sums of their parts, by `class` of the latency.
     parts: Vec<(u64, Parts)>,
     sum: u128,
     sum_of_squares: u128,

@@ -7,7 +7,7 @@ use crate::time::Time;
 
 /// Future events, ordered by time, then by number, then by the events themselves. A kind of event that is pushed in
 /// nearly that order has one of the `FIFOS`, which cost next to nothing. A calendar holds the rest. An event at
-/// [`Time::MAX`], the end of time, never happens.
+/// `Time::MAX`, the end of time, never happens.
 #[derive(Clone, Debug)]
 pub struct Agenda<T, const FIFOS: usize> {
     fifos: [VecDeque<(Time, u64, T)>; FIFOS],
