@@ -83,7 +83,6 @@ fn nearest(from: &Path) -> Option<PathBuf> {
 mod tests {
     use super::*;
 
-    /// Creates `NAME/traces/NAME`.
     fn data(root: &Path, name: &str) -> PathBuf {
         let folder = root.join(name);
         std::fs::create_dir_all(folder.join("traces")).unwrap();

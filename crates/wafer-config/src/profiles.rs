@@ -43,7 +43,6 @@ pub fn shipped_files() -> impl Iterator<Item = String> {
     paths.into_iter()
 }
 
-/// Returns a shipped file.
 pub(crate) fn shipped(path: &str) -> Option<std::borrow::Cow<'static, [u8]>> {
     Shipped::get(path).map(|file| file.data)
 }

@@ -67,7 +67,6 @@ pub struct DeviceConfig {
     pub endurance: Option<EnduranceConfig>,
 }
 
-/// Returns whether a value is the default.
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }

@@ -108,7 +108,6 @@ impl NamespaceLayout {
     }
 }
 
-/// One reclaim group.
 #[derive(Clone, Debug)]
 pub(crate) struct Group {
     pub(crate) range: std::ops::Range<u32>,

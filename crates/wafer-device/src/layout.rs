@@ -173,7 +173,6 @@ impl Layout {
         self.separation.map_or(1, |rule| u32::from(rule.host_classes()))
     }
 
-    /// Returns the sizes that separation rules depend on.
     pub(crate) fn separation_sizes(&self, geometry: &Geometry) -> Sizes {
         Sizes {
             logical_pages: geometry.logical_pages,

@@ -111,7 +111,6 @@ fn refused(config: &DeviceConfig, change: impl FnOnce(&mut Value, &mut [u8])) ->
     }
 }
 
-/// A change of a state.
 type Change = Box<dyn FnOnce(&mut Value)>;
 
 fn shorten(at: &'static str) -> Change {

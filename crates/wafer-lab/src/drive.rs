@@ -18,7 +18,6 @@ const NEWEST: usize = 40;
 pub(crate) struct Watch {
     /// Whether the device keeps attribution.
     attribution: bool,
-    /// Events of this stage.
     pub(crate) events: Events,
     /// Number of events in earlier stages.
     earlier: u64,
@@ -90,7 +89,6 @@ impl Observer for Watch {
     }
 }
 
-/// The device of a run.
 pub(crate) type Drive = Device<Watch>;
 
 /// Returns a snapshot of the device of a run, with the model time in seconds and the results so far if it has a clock.

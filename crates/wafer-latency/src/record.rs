@@ -10,9 +10,7 @@ use wafer_record::{HandleKey, TimeRecord};
 use crate::latencies::Latencies;
 use crate::statistics::{Group, Span, Statistics};
 
-/// Number of directions.
 const COUNT: usize = Direction::ALL.len();
-/// Latencies by [`Direction`].
 type ByDirection = [Latencies; COUNT];
 
 /// Pairs of percentiles between which the parts of latencies are recorded.

@@ -26,7 +26,6 @@ impl Arbiter {
         self.turns.is_empty()
     }
 
-    /// Adds a command to a queue.
     pub(crate) fn push(&mut self, queue: u16, command: u32) {
         let queue = if self.burst.is_some() { queue } else { 0 };
         let at = usize::from(queue);

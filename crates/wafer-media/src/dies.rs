@@ -137,7 +137,6 @@ struct Earliest {
 }
 
 impl Earliest {
-    /// No time.
     const NEVER: Time = Time::MAX;
 
     fn new(count: usize) -> Self {

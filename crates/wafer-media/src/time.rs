@@ -17,7 +17,6 @@ pub(crate) struct Rate {
 }
 
 impl Rate {
-    /// Creates a rate from bytes per second.
     pub(crate) fn new(bytes_per_second: f64) -> Self {
         Rate { per_byte: (1e9 / bytes_per_second * 4_294_967_296.0).round() as u64 }
     }

@@ -233,7 +233,6 @@ impl Oracle {
         }
     }
 
-    /// Returns the policy's view of a group.
     fn view(&mut self, group: u16, forced: bool, writer: u16) -> View {
         let (mut candidates, mut origins) = (Vec::new(), Vec::new());
         for number in self.closed(group) {

@@ -27,7 +27,6 @@ impl Oracle {
         self.care = Care { next_look, most_retired, ..Care::default() };
     }
 
-    /// Returns the pages that a command touches.
     fn touched(&self, write: &Command) -> Range<u64> {
         let size = self.sizes.page_blocks();
         write.lba / size..(write.lba + u64::from(write.blocks)).div_ceil(size)
@@ -341,7 +340,6 @@ impl Oracle {
         others > 0
     }
 
-    /// Counts the parity of a closed reclaim unit.
     pub(crate) fn count_parity(&mut self, unit: u32) {
         let stripe = self.sizes.firmware.parity;
         if stripe > 0 {

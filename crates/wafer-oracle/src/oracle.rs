@@ -295,7 +295,6 @@ impl Oracle {
         self.units[unit as usize].segments.iter().map(|id| self.pages.valid(*id)).sum()
     }
 
-    /// Returns the closed reclaim units of a group.
     pub(crate) fn closed(&self, group: u16) -> Vec<u32> {
         let units = self.sizes.group(group);
         units.filter(|unit| self.units[*unit as usize].state == State::Closed).collect()

@@ -31,7 +31,6 @@ pub(crate) struct Segment {
     pub(crate) division: Option<u64>,
 }
 
-/// All pages.
 #[derive(Clone, Debug)]
 pub(crate) struct Pages {
     pub(crate) map: Vec<Option<SegmentId>>,
@@ -58,7 +57,6 @@ impl Pages {
         Pages { map, segments: Vec::new(), divisions, next_division: 0, random }
     }
 
-    /// Begins a segment.
     pub(crate) fn begin(&mut self, segment: Segment) -> SegmentId {
         self.segments.push(segment);
         self.segments.len() - 1

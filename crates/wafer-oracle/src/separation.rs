@@ -56,7 +56,6 @@ impl Lifespans {
         self.sum.is_some_and(|sum| time * SAMPLE as u64 >= times * sum)
     }
 
-    /// Returns the age of a victim.
     pub(crate) fn age(&self, unit: &Unit, now: u64) -> u64 {
         now - if self.rule == Separation::Sepbit { unit.opened_at } else { unit.closed_at }
     }

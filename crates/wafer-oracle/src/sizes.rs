@@ -39,13 +39,11 @@ pub(crate) struct Namespace {
     pub(crate) handles: Vec<u16>,
 }
 
-/// Sizes of a device.
 #[derive(Clone, Debug)]
 pub(crate) struct Sizes {
     pub(crate) page_bytes: u64,
     /// Logical pages.
     pub(crate) pages: u64,
-    /// Number of pages of a reclaim unit.
     pub(crate) unit_pages: u32,
     /// Number of reclaim units in all groups.
     pub(crate) units: u32,
@@ -144,7 +142,6 @@ impl Sizes {
         }
     }
 
-    /// Returns the namespaces of a configuration.
     pub(crate) fn namespaces(&self, config: &DeviceConfig) -> Vec<Namespace> {
         // Without FDP there is one handle, whatever the lists name; with streams, every namespace has all handles.
         let every = !config.fdp && config.streams > 0;
@@ -192,7 +189,6 @@ impl Sizes {
         start(u64::from(group))..start(u64::from(group) + 1)
     }
 
-    /// Returns the group of a reclaim unit.
     pub(crate) fn group_of(&self, unit: u32) -> u16 {
         (0..self.groups).find(|group| self.group(*group).contains(&unit)).expect("a reclaim unit")
     }
@@ -218,7 +214,6 @@ impl Sizes {
         self.gc.order == RelocationOrder::Spread
     }
 
-    /// Returns the number of logical blocks of a page.
     pub(crate) fn page_blocks(&self) -> u64 {
         self.page_bytes / LBA_BYTES
     }
@@ -231,8 +226,7 @@ impl Sizes {
         }
     }
 
-    /// Returns the number of classes of host writes through a handle; with separation by death time, through a split
-    /// handle.
+    /// Returns the number of host-write classes of a handle; with separation by death time, of a split one.
     fn host_classes(&self) -> u32 {
         match self.separation {
             None => 1,
@@ -260,8 +254,7 @@ impl Sizes {
         }
     }
 
-    /// Returns whether collection can always gain space: the reclaim units neither reserved nor open hold more than all
-    /// pages.
+    /// Returns whether collection can always gain space: units neither reserved nor open hold more than all pages.
     fn works(&self) -> bool {
         self.usable(0) * u64::from(self.unit_pages) > self.pages
     }
@@ -275,8 +268,7 @@ impl Sizes {
         (0..self.groups).map(usable).sum()
     }
 
-    /// Returns the number of reclaim units that can be retired: the rest still holds more than all pages, with one more
-    /// open.
+    /// Returns how many reclaim units can be retired while the rest, with one more open, holds more than all pages.
     pub(crate) fn spare_units(&self) -> u64 {
         let needed = self.pages / u64::from(self.unit_pages) + 1;
         self.usable(1).saturating_sub(needed)
@@ -287,8 +279,7 @@ impl Sizes {
         (self.unit_pages / 64).max(1)
     }
 
-    /// Returns the number of pages of a segment that begins with `left` pages of its reclaim unit left: at most half of
-    /// them.
+    /// Returns the pages of a segment that begins with `left` pages of its reclaim unit left: at most half of them.
     pub(crate) fn segment_size(&self, left: u32) -> u32 {
         self.segment_pages().min(left / 2).max(1)
     }

@@ -14,7 +14,6 @@ pub(crate) struct Map {
     most: usize,
     /// Translation pages in memory, the most recently used at the end, and whether an entry changed.
     memory: Vec<(u64, bool)>,
-    /// Number of pages of a unit.
     unit_pages: usize,
     /// Each unit that is not free, in the order of opening: its number and its pages. The last one is open.
     used: Vec<(usize, Unit)>,

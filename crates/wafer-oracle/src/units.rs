@@ -14,7 +14,6 @@ pub(crate) enum State {
     Closed,
 }
 
-/// A reclaim unit.
 #[derive(Clone, Debug)]
 pub(crate) struct Unit {
     pub(crate) state: State,

@@ -62,7 +62,6 @@ pub struct Outputs {
     has_stdout: bool,
 }
 
-/// The identity of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Identity {
     /// Device and inode.
@@ -150,7 +149,6 @@ impl Identity {
     }
 }
 
-/// The destination of an output.
 #[derive(Debug, PartialEq, Eq)]
 enum Destination {
     Stdout,

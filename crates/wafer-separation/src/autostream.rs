@@ -27,7 +27,6 @@ const PERIOD: u64 = 4;
 /// State of each chunk and each handle.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AutoStream {
-    /// Pages of a chunk.
     #[serde(skip)]
     chunk_pages: u64,
     /// Number of counted writes.

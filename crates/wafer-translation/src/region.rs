@@ -158,12 +158,10 @@ impl Region {
     }
 }
 
-/// Returns the number of pages of a unit.
 fn unit_pages(pages: u32) -> u32 {
     pages.div_ceil(UNITS)
 }
 
-/// Returns the number of units of the region.
 fn units(pages: u32) -> u32 {
     2 * pages.div_ceil(unit_pages(pages)) + 2
 }

@@ -11,7 +11,6 @@ use wafer_interface::{Cause, Command, LBA_BYTES, MediaWork, Observer, Op, RuhId}
 use wafer_write_cache::{Kind, WriteCache};
 
 impl<O: Observer> Device<O> {
-    /// Applies commands to a device with caches.
     #[cold]
     pub(crate) fn apply_cached(&mut self, commands: &[Command]) {
         let mut caches = std::mem::take(&mut self.caches);

@@ -98,7 +98,6 @@ impl<O: Observer> Device<O> {
         self.slots[slot as usize] = Slot { ru, segment: NONE, segment_room: 0, room };
     }
 
-    /// Closes the reclaim unit of a slot.
     pub(crate) fn close_slot(&mut self, slot: u32) {
         self.end_segment(slot);
         let Slot { ru, room, .. } = std::mem::replace(&mut self.slots[slot as usize], Slot::EMPTY);

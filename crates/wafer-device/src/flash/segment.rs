@@ -299,12 +299,10 @@ impl Segments {
         &self.divisions[self.division_of(label)]
     }
 
-    /// Returns whether `label` is divided.
     pub(crate) fn is_divided(&self, label: Label) -> bool {
         self.hot[label as usize].ru & DIVIDED != 0 && self.labels[label as usize] == label
     }
 
-    /// Returns all divided labels.
     pub(crate) fn divided(&self) -> impl Iterator<Item = Label> + '_ {
         self.divisions.iter().filter_map(|parts| parts.first().map(|p| self.labels[*p as usize]))
     }

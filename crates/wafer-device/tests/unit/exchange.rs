@@ -19,7 +19,6 @@ use crate::*;
 struct Follower {
     /// The reclaim unit of each mapped page.
     place: Vec<Option<u32>>,
-    /// The label of each page.
     labels: Vec<Label>,
 }
 

@@ -64,7 +64,6 @@ impl Workload {
     }
 }
 
-/// All kinds.
 const KINDS: &[Kind] = &[
     fio::KIND,
     model::KIND,

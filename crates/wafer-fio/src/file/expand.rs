@@ -9,7 +9,6 @@ pub(super) type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
 /// Maximum length of an option after expansion: the size of fio's buffer.
 const LENGTH_MAX: usize = 8192;
 
-/// An expanded option.
 pub(super) struct Expanded {
     pub(super) text: String,
     /// The first variable that is not set.

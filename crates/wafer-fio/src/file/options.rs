@@ -92,7 +92,6 @@ pub(super) enum Effect {
     Removed,
 }
 
-/// One option.
 #[derive(Clone, Copy)]
 pub(super) struct FioOption {
     pub(super) name: &'static str,
@@ -250,7 +249,6 @@ pub(super) fn find(name: &str) -> Option<FioOption> {
     all().find(|o| o.name == name || (!o.alias.is_empty() && o.alias == name))
 }
 
-/// Returns all options.
 fn all() -> impl Iterator<Item = FioOption> {
     let ignored = IGNORED.iter().flat_map(|(meaning, names)| {
         names.iter().map(|names| {

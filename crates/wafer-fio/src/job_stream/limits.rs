@@ -11,7 +11,6 @@ use crate::job::{Direction, JobSpec};
 #[derive(Clone, Debug)]
 pub(crate) struct Limits {
     time_based: bool,
-    /// `io_size`.
     io_size: u64,
     /// Whether `io_size` differs from `size`.
     io_size_given: bool,

@@ -61,7 +61,6 @@ impl Random {
     }
 }
 
-/// Returns the operation of a direction.
 pub(super) fn op(direction: usize) -> Op {
     [Op::Read, Op::Write, Op::Deallocate][direction]
 }

@@ -52,12 +52,10 @@ impl PaceTable {
         self.ends.get(interval).copied()
     }
 
-    /// Returns the share of a column in an interval.
     pub(crate) fn share(&self, column: usize, interval: usize) -> f64 {
         self.shares[column].get(interval).copied().unwrap_or(self.after[column])
     }
 
-    /// Returns the number of intervals.
     pub(crate) fn intervals(&self) -> usize {
         self.ends.len()
     }

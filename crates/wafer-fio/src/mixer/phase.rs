@@ -39,7 +39,6 @@ struct Runner {
     own_rate: f64,
 }
 
-/// A running phase.
 #[derive(Clone, Debug)]
 pub(crate) struct Phase {
     runners: Vec<Runner>,

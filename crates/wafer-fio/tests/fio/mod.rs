@@ -98,7 +98,6 @@ pub(crate) fn same_distribution<T: PartialOrd + Copy>(what: &str, a: &[T], b: &[
     assert!(distance < limit, "{what}: distributions are {distance:.4} apart, limit {limit:.4}");
 }
 
-/// Counts keys.
 pub(crate) fn counts<K: Ord>(keys: impl Iterator<Item = K>) -> BTreeMap<K, u64> {
     let mut counts = BTreeMap::new();
     for key in keys {

@@ -36,7 +36,6 @@ pub(super) struct Underway {
     pub(super) recorder: Recorder,
     /// The jobs, as numbered by the tickets of the stream.
     pub(super) jobs: Vec<TimedJob>,
-    /// The timing results.
     pub(super) time: Option<TimeRecord>,
     /// Time that the run itself took, excluding preconditioning.
     pub(super) wall: Duration,
@@ -255,7 +254,6 @@ impl Underway {
         Ok(true)
     }
 
-    /// Returns the step after this one.
     fn following(&self) -> Result<Step, LabError> {
         let precondition = &self.experiment.precondition;
         let done = match self.step {

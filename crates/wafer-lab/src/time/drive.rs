@@ -204,7 +204,6 @@ impl<'a> TimedRun<'a> {
         Ok(())
     }
 
-    /// Returns the device.
     pub(crate) fn device(&mut self) -> &mut Drive {
         self.device
     }

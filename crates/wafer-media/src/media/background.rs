@@ -259,7 +259,6 @@ impl Media {
         }
     }
 
-    /// Erases a block of a die.
     pub(super) fn erase_block(&mut self, die: usize, now: Time) {
         let (length, frees) = (self.times.erase, Frees::default());
         self.counts.erases += 1;

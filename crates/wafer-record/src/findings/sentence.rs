@@ -227,7 +227,6 @@ fn own(busy: f64, gc: f64, reads: f64, reads_for: &[Written]) -> String {
     }
 }
 
-/// Capitalizes the first word of a sentence.
 fn capitalized(word: &str) -> String {
     let mut letters = word.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
