@@ -1,4 +1,4 @@
-//! Tells the crate which commit it is built from.
+//! Passes the commit to the crate.
 
 use std::process::Command;
 
@@ -8,7 +8,7 @@ fn main() {
         output.status.success().then_some(())?;
         Some(String::from_utf8(output.stdout).ok()?.trim().to_owned())
     };
-    // The log of HEAD grows with every commit and checkout.
+    // The log of HEAD changes with every commit and checkout.
     if let Some(path) = git(&["rev-parse", "--git-path", "logs/HEAD"]) {
         println!("cargo:rerun-if-changed={path}");
     }

@@ -1,7 +1,7 @@
-//! The folder of drives in steady state, one file each: `--precondition steady` takes its time once.
+//! The folder of drives in steady state, one file each, so that `--precondition steady` takes its time only once.
 //!
-//! A file is a line of JSON, which says what it is of, and a zstd stream with a checksum. Runs read it only if the
-//! whole key is theirs: device, workload with its files, precondition, seed, and the program itself.
+//! A file is a line of JSON that holds its key, and a zstd stream with a checksum. A run reads it only if the whole key
+//! is the run's own: device, workload with its files, precondition, seed, and the program itself.
 
 use std::error::Error as _;
 use std::ffi::OsString;
@@ -20,16 +20,16 @@ use wafer_record::{RecordError, write_file};
 
 const FORMAT: &str = "wafer.steady/1";
 const EXTENSION: &str = "steady";
-/// Digits of a name.
+/// Number of digits in a file name.
 const NAME: usize = 16;
-/// Bytes of the first line of a file that are believed.
+/// Maximum bytes of the first line of a file.
 const MOST_HEAD: u64 = 16 << 20;
-/// Of zstd: the fastest, because maps compress little.
+/// Compression level of zstd: the fastest, as maps compress little.
 const LEVEL: i32 = 1;
 /// Default of `WAFER_CACHE_LIMIT`.
 const LIMIT: u64 = 16 << 30;
 
-/// The folder, and the most that it may take.
+/// The folder, and the maximum space that it may take.
 pub struct Cache {
     folder: PathBuf,
     limit: u64,
@@ -56,22 +56,22 @@ pub struct Entry {
     pub device: String,
     /// Path of the workload.
     pub workload: String,
-    /// What brought it there, as `--precondition` says it.
+    /// What brought it to that state, as in `--precondition`.
     pub precondition: String,
     /// Seed of the run.
     pub seed: u64,
     /// Size of the file.
     pub bytes: u64,
-    /// When a run last read or wrote it, seconds since 1970.
+    /// When a run last read or wrote it, in seconds since 1970.
     pub used_unix_seconds: u64,
 }
 
 impl Cache {
-    /// Returns the folder that the environment names: `WAFER_CACHE`, or `wafer` in the user's cache; none if it is
+    /// Returns the folder that the environment names: `WAFER_CACHE`, or `wafer` in the user's cache; `None` if it is
     /// `off`. `program` is the file of the program, and `tell` is called with a sentence if a drive cannot be kept.
     ///
     /// # Errors
-    /// `WAFER_CACHE_LIMIT` is no size.
+    /// `WAFER_CACHE` is a file, or `WAFER_CACHE_LIMIT` is not a size.
     pub fn of_environment(
         program: &Path,
         tell: impl Fn(&str) + Send + Sync + 'static,
@@ -101,13 +101,13 @@ impl Cache {
         &self.folder
     }
 
-    /// Returns the most bytes that it takes.
+    /// Returns the maximum bytes that it may take.
     pub fn limit(&self) -> u64 {
         self.limit
     }
 
-    /// Returns the drives in the folder, the last used first. Files of others are passed over; a file with the name of a
-    /// drive that cannot be read is one, too.
+    /// Returns the drives in the folder, the last used first. Other files are skipped; an unreadable file with the name
+    /// of a drive counts as one.
     ///
     /// # Errors
     /// The folder cannot be read.
@@ -145,7 +145,7 @@ impl Cache {
         self.folder.join(format!("{:0NAME$x}.{EXTENSION}", hasher.finish()))
     }
 
-    /// Removes drives that were not used for longest until the rest fits.
+    /// Removes the drives not used for the longest until the rest fits.
     fn fit(&self) -> io::Result<()> {
         let entries = self.entries()?;
         let mut sum = 0;
@@ -189,7 +189,7 @@ impl SteadyStates for Cache {
         if head.key != *key || head.program != self.program {
             return None;
         }
-        // What is used stays longest. A folder that may not be written to is still good to read.
+        // Drives used last are kept longest. A read-only folder can still be read.
         let _ = file.get_ref().set_modified(SystemTime::now());
         Some(Box::new(zstd::stream::read::Decoder::with_buffer(file).ok()?))
     }
@@ -205,12 +205,12 @@ impl SteadyStates for Cache {
     }
 
     fn remove(&self, key: &Value) {
-        // If it stays, it is found damaged again, and made again.
+        // If it stays, the next run finds it damaged and makes it again.
         let _ = fs::remove_file(self.path(key));
     }
 }
 
-/// Returns what tells a program from one that may work otherwise: a version says too little while it is changed.
+/// Returns what identifies a build of the program; its version is not enough during development.
 fn identity(program: &Path) -> Value {
     let file = fs::metadata(program);
     let modified = file.as_ref().ok().and_then(|file| seconds(file.modified().ok()?));
@@ -230,7 +230,7 @@ fn size(text: &OsString) -> Result<u64, LabError> {
     Ok(bytes.0)
 }
 
-/// Reads the first line of a file, and stands at what follows.
+/// Reads the first line of a file. The reader returned is at the byte after it.
 fn open(path: &Path) -> io::Result<(Head, BufReader<File>)> {
     let mut file = BufReader::with_capacity(1 << 20, File::options().read(true).open(path)?);
     let mut line = Vec::new();
@@ -242,7 +242,7 @@ fn open(path: &Path) -> io::Result<(Head, BufReader<File>)> {
     Ok((head, file))
 }
 
-/// Returns the entry of a file: a drive, or what has the name of one and is damaged or of another version.
+/// Returns the entry of a file: a drive, or a file with the name of one that is damaged or of another version.
 fn entry(path: PathBuf) -> io::Result<Entry> {
     let key = match open(&path) {
         Ok((head, _)) => Some(head.key),

@@ -1,5 +1,5 @@
-//! Devices by name or file, with overrides: the resolved configuration, or an error that names file,
-//! line and key.
+//! Loads devices by name or file, with overrides, into a resolved configuration, or an error that names file, line and
+//! key.
 
 use std::path::Path;
 
@@ -32,7 +32,7 @@ pub(crate) struct About {
 pub struct ResolvedDevice {
     /// Profile name, or the file's path as given.
     pub name: String,
-    /// One line about the device, from its file.
+    /// One-line description of the device, from its file.
     pub description: Option<String>,
     /// Maximum media write rate of the real drive, in bytes per second; used only to compare times.
     pub write_rate: Option<Bytes>,
@@ -49,9 +49,9 @@ pub struct ResolvedDevice {
 /// One line of a list of devices.
 #[derive(Clone, Debug, Serialize)]
 pub struct DeviceSummary {
-    /// Name.
+    /// Profile name or file.
     pub name: String,
-    /// One line.
+    /// One-line description.
     pub description: String,
     /// Logical capacity in bytes.
     pub capacity: u64,
@@ -63,7 +63,7 @@ pub struct DeviceSummary {
     pub overprovisioning: f64,
     /// Reclaim unit handles.
     pub handles: u16,
-    /// "initially" or "persistently"; "none" for a conventional device.
+    /// "initially" or "persistently"; "none" for a device without FDP.
     pub isolation: String,
     /// Bytes of memory that a simulation takes.
     pub memory_bytes: u64,
@@ -75,12 +75,12 @@ impl ResolvedDevice {
         self.geometry.logical_bytes()
     }
 
-    /// (physical - logical) / logical capacity.
+    /// Returns (physical - logical) / logical capacity.
     pub fn overprovisioning(&self) -> f64 {
         overprovisioning(&self.geometry)
     }
 
-    /// Returns the most memory that a simulation of the device takes, in bytes.
+    /// Returns the maximum memory that a simulation of the device takes, in bytes.
     pub fn memory_bytes(&self) -> u64 {
         self.layout.memory_bytes(&self.geometry)
     }
@@ -101,7 +101,7 @@ impl ResolvedDevice {
         }
     }
 
-    /// Returns its line in a list of devices.
+    /// Returns the entry of the device in a list of devices.
     pub fn summary(&self) -> DeviceSummary {
         let isolation = match (self.config.fdp, self.config.isolation) {
             (false, _) => "none",
@@ -122,7 +122,7 @@ impl ResolvedDevice {
     }
 }
 
-/// Loads a device: a shipped profile's name or a TOML file, then `KEY=VALUE` overrides.
+/// Loads a device from a shipped profile, by name, or a TOML file, and applies `KEY=VALUE` overrides.
 ///
 /// # Errors
 /// There is no such profile or file, or the configuration is invalid.
@@ -131,11 +131,10 @@ pub fn load_device(device: &str, overrides: &[String]) -> Result<ResolvedDevice,
     resolve(device, base_layers(device, Path::new(""), unknown)?, overrides)
 }
 
-/// Loads a device from the text of a TOML file, then `KEY=VALUE` overrides; `label` names the text in
-/// messages.
+/// Loads a device from the text of a TOML file, and applies `KEY=VALUE` overrides; `label` names the text in messages.
 ///
 /// # Errors
-/// As [`load_device`].
+/// Like [`load_device`].
 pub fn device_from_text(
     label: &str,
     text: &str,
@@ -144,7 +143,7 @@ pub fn device_from_text(
     resolve(label, Layers::from_text(label, text)?, overrides)
 }
 
-/// Reads a profile by name, or a file relative to `folder`. `unknown` makes the error if there is neither.
+/// Reads a profile by name, or a file relative to `folder`. `unknown` creates the error if there is neither.
 pub fn base_layers(
     device: &str,
     folder: &Path,
@@ -219,7 +218,7 @@ pub fn resolve(
     Ok(device)
 }
 
-/// Returns keys that a configuration leaves without effect, and what would give them one.
+/// Returns keys without effect in a configuration, each with the setting that would give it one.
 fn idle_keys(config: &DeviceConfig) -> impl Iterator<Item = (&'static str, &'static str)> {
     let policy = config.gc.policy.as_str();
     let keys = [
@@ -233,7 +232,7 @@ fn idle_keys(config: &DeviceConfig) -> impl Iterator<Item = (&'static str, &'sta
     keys.into_iter().filter(|(.., idle)| *idle).map(|(key, needed, _)| (key, needed))
 }
 
-/// Reports whether the over-provisioning differs by more than a tenth from what the layers had without overrides.
+/// Reports whether overrides changed the over-provisioning by more than a tenth.
 fn is_respaced(before: &Layers, now: &Geometry) -> bool {
     let Ok(Ok((before, _))) = before.read().map(|config: DeviceConfig| config.resolve()) else {
         return true;

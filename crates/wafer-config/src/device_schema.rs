@@ -16,21 +16,20 @@ pub fn device_schema() -> Value {
     document(generator, root, "wafer device")
 }
 
-/// Returns the keys of a device that overrides can set: those of its configuration, without the keys
-/// inside lists of tables.
+/// Returns the keys of a device that overrides can set: those of its configuration, except keys inside lists of tables.
 pub fn overridable_keys() -> Vec<Key> {
     let (device, about) = (device_schema(), names::<About>());
     let settable = |key: &Key| !about.contains(&key.name) && !key.name.contains("[]");
     keys(&device, &device).into_iter().filter(settable).collect()
 }
 
-/// Returns the table of a device file's keys.
+/// Returns the schema of a device file's top-level table.
 pub fn table(generator: &mut SchemaGenerator) -> Schema {
     let about = About::json_schema(generator);
     let config = DeviceConfig::json_schema(generator);
     let mut table = merged(about, &config);
     table.insert("description".to_owned(), "A device file.".into());
-    // The policies are a table of the device, not a type.
+    // The policies are a list in the device crate, not a type.
     if let Some(policy) = generator
         .definitions_mut()
         .get_mut("GcConfig")
@@ -46,7 +45,7 @@ pub fn table(generator: &mut SchemaGenerator) -> Schema {
     table
 }
 
-/// Returns the table of overrides over a profile: the keys of `device`, none of them required.
+/// Returns the schema of a table that overrides a profile: the keys of `device`, none of them required.
 pub fn overridden(device: &Schema) -> Schema {
     let mut table = device.clone();
     table.remove("required");

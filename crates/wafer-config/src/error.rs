@@ -1,4 +1,4 @@
-//! Errors of configurations, and how a front end puts an error with its causes into words.
+//! Errors of configurations, and the formatting of errors with their causes.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ pub enum ConfigError {
         place: Place,
         /// The reason, and the expected value if it is known.
         reason: String,
-        /// Overrides that may have made a file's value wrong, as `KEY=VALUE`.
+        /// Overrides that may have made a value of a file invalid, as `KEY=VALUE`.
         overrides: Vec<String>,
     },
     /// A data file named by a configuration does not exist.
@@ -21,9 +21,9 @@ pub enum ConfigError {
     MissingData {
         /// The key that names it.
         place: Place,
-        /// The file, as named.
+        /// The file, as the configuration names it.
         file: PathBuf,
-        /// Folders searched; none for an absolute path.
+        /// Folders searched; empty for an absolute path.
         looked: Vec<PathBuf>,
     },
     /// A file could not be written.
@@ -48,30 +48,30 @@ impl ConfigError {
         !matches!(self, ConfigError::Io { .. })
     }
 
-    /// Returns an error about a file that the system does not write.
+    /// Returns an error about a file that could not be written.
     pub fn io(path: impl Into<PathBuf>, source: std::io::Error) -> Self {
         ConfigError::Io { path: path.into(), source }
     }
 }
 
-/// The place of an error. Front ends add their own words: [`Place::Argument`] is `--pace` on a command
-/// line and `pace=` in Python.
+/// The place of an error. Front ends spell it in their own way: [`Place::Argument`] is `--pace` on a command line and
+/// `pace=` in Python.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     /// A device, file or study, by name.
     Named(String),
     /// A configuration file.
     File {
-        /// Its name.
+        /// Name of the file.
         file: String,
         /// The line, counted from 1, if it is known.
         line: Option<usize>,
-        /// The dotted key; none where the file as a whole is wrong.
+        /// The dotted key; `None` if the file as a whole is invalid.
         key: Option<String>,
     },
     /// A key that the caller overrides.
     Override {
-        /// What has the key.
+        /// The owner of the key.
         of: Overridden,
         /// The dotted key.
         key: String,
@@ -80,7 +80,7 @@ pub enum Place {
     Argument(&'static str),
 }
 
-/// What an override changes.
+/// The target of an override.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overridden {
     /// A key of the device.
@@ -125,7 +125,7 @@ impl From<wafer_record::RecordError> for ConfigError {
     }
 }
 
-/// Joins an error and its causes into one line, each by `describe`.
+/// Joins an error and its causes, each formatted by `describe`, into one line.
 pub fn line(
     error: &(dyn std::error::Error + 'static),
     describe: impl Fn(&(dyn std::error::Error + 'static)) -> String,

@@ -1,11 +1,11 @@
-//! Lookup of the files that a configuration names: next to it, or in data folders.
+//! Lookup of the files that a configuration names, next to it or in data folders.
 
 use std::path::{Path, PathBuf};
 
 use crate::error::ConfigError;
 use crate::error::Place;
 
-/// Environment variable with a data folder.
+/// Environment variable that names a data folder.
 const VARIABLE: &str = "WAFER_DATA";
 /// Name of the data folder of a checkout.
 const FOLDER: &str = "data";
@@ -13,15 +13,15 @@ const FOLDER: &str = "data";
 /// Finds the files that a configuration names.
 #[derive(Clone, Debug)]
 pub struct Files {
-    /// Folder of the configuration: relative paths start here.
+    /// Folder of the configuration, which relative paths start from.
     pub folder: PathBuf,
     /// Data folders, in order of precedence.
     data: Vec<PathBuf>,
 }
 
 impl Files {
-    /// Returns the files of a configuration in `folder`. Data is looked for in `chosen`, in
-    /// `WAFER_DATA`, and in `data` of the current directory, of `folder` or of a parent of either.
+    /// Returns the lookup for a configuration in `folder`. Data is looked for in `chosen`, in `WAFER_DATA`, and in the
+    /// nearest `data` folder of the current directory and of `folder`, or of their parents.
     pub fn new(folder: &Path, chosen: Option<&Path>) -> Self {
         let variable = std::env::var_os(VARIABLE).filter(|value| !value.is_empty());
         Self::in_folders(folder, chosen, variable.map(PathBuf::from), Path::new("."))
@@ -49,10 +49,10 @@ impl Files {
         self.folder.join(file)
     }
 
-    /// Returns the path of a data file: next to the configuration, otherwise in the first data folder that has it.
+    /// Returns the path of a data file, next to the configuration or in the first data folder that has it.
     ///
     /// # Errors
-    /// [`ConfigError::MissingData`] if it is in none.
+    /// [`ConfigError::MissingData`] if no folder has it.
     pub fn data(&self, place: impl Into<Place>, file: &Path) -> Result<PathBuf, ConfigError> {
         let folders = || std::iter::once(&self.folder).chain(&self.data);
         let found = folders().map(|folder| folder.join(file)).find(|path| path.exists());
@@ -64,12 +64,12 @@ impl Files {
     }
 }
 
-/// An empty path is the current directory.
+/// Returns the folder to show; an empty path is the current directory.
 fn shown(folder: &Path) -> PathBuf {
     if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder.to_owned() }
 }
 
-/// The data folder of the nearest folder upwards that has one.
+/// Returns the data folder of the nearest folder, upwards from `from`, that has one.
 fn nearest(from: &Path) -> Option<PathBuf> {
     let here = shown(from).join(FOLDER);
     if here.is_dir() {
@@ -83,7 +83,6 @@ fn nearest(from: &Path) -> Option<PathBuf> {
 mod tests {
     use super::*;
 
-    /// A folder `NAME/traces/NAME`.
     fn data(root: &Path, name: &str) -> PathBuf {
         let folder = root.join(name);
         std::fs::create_dir_all(folder.join("traces")).unwrap();
@@ -112,13 +111,13 @@ mod tests {
         assert_eq!(find("traces/variable"), variable.join("traces/variable"));
         assert_eq!(find("traces/data"), checkout.join("traces/data"));
 
-        // The first that has it wins.
+        // The first folder that has the file wins.
         for folder in [&variable, &checkout] {
             std::fs::write(folder.join("traces/chosen"), "").unwrap();
         }
         assert_eq!(find("traces/chosen"), chosen.join("traces/chosen"));
 
-        // The current directory or one above it may have the data too.
+        // The current directory or one above it may also have the data.
         let far = files(elsewhere.path(), &deep);
         assert_eq!(far.data("x", Path::new("traces/data")).unwrap(), checkout.join("traces/data"));
         let missing = far.data("e.toml: trace", Path::new("traces/none")).unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! The keys of a configuration as a list, read from its JSON Schema.
+//! The keys of a configuration as a list, from its JSON Schema.
 
 use serde_json::{Map, Value};
 
@@ -7,20 +7,20 @@ use serde_json::{Map, Value};
 pub struct Key {
     /// Dotted name; `[]` follows a list of tables, `*` stands for any name.
     pub name: String,
-    /// What its value is, such as "size" or "list of whole numbers".
+    /// Kind of its value, such as "size" or "list of whole numbers".
     pub kind: String,
     /// The default, if there is one.
     pub default: Option<Value>,
     /// Whether it must be given.
     pub required: bool,
-    /// What it means.
+    /// Its meaning.
     pub meaning: String,
-    /// Permitted values with their meaning; empty where they are not a fixed set.
+    /// Permitted values with their meaning; empty if they are not a fixed set.
     pub values: Vec<(String, String)>,
 }
 
-/// Returns the keys of the object schema `table`, tables in it included, in the order of declaration.
-/// `$ref`s are resolved in `root`.
+/// Returns the keys of the object schema `table`, including those of nested tables, in order of declaration. `$ref`s
+/// are resolved in `root`.
 pub fn keys(root: &Value, table: &Value) -> Vec<Key> {
     let mut found = Vec::new();
     Walk { root, found: &mut found }.table("", table);
@@ -72,7 +72,7 @@ impl<'a> Walk<'a> {
         });
     }
 
-    /// The permitted values of an enumeration.
+    /// Returns the permitted values of an enumeration.
     fn values(&self, schema: &Value) -> Vec<(String, String)> {
         let text = |of: &Value| of.as_str().map(str::to_owned);
         let mut values = Vec::new();
@@ -88,7 +88,7 @@ impl<'a> Walk<'a> {
         values
     }
 
-    /// What a user calls the type of a value.
+    /// Returns a user's name for the type of a value.
     fn kind(&self, schema: &Value) -> String {
         let schema = self.resolved(schema);
         if let Some(format @ ("size" | "path" | "time span")) =
@@ -98,7 +98,7 @@ impl<'a> Walk<'a> {
         }
         let kind = match schema.get("type") {
             Some(Value::String(kind)) => kind.as_str(),
-            // With null: an optional value.
+            // The type of an optional value, together with null.
             Some(Value::Array(kinds)) => kinds.first().and_then(Value::as_str).unwrap_or("text"),
             _ => "string",
         };
@@ -120,7 +120,7 @@ impl<'a> Walk<'a> {
         .to_owned()
     }
 
-    /// Follows `$ref`, and the other branch of an optional value.
+    /// Follows `$ref`s, and the value branch of an optional value.
     fn resolved(&self, schema: &'a Value) -> &'a Value {
         if let Some(path) = schema.get("$ref").and_then(Value::as_str) {
             let found = self.root.pointer(path.trim_start_matches('#'));

@@ -11,19 +11,19 @@ use crate::error::{ConfigError, Overridden, Place, one_line};
 use crate::origins;
 use crate::suggest::{did_you_mean, did_you_mean_in};
 
-/// Where a key got its value.
+/// Where the value of a key was set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// A file, by the name to show, and a line from 1.
+    /// A file, by the name to show, and a line, from 1.
     File(Arc<str>, usize),
     /// An override, `KEY=VALUE`.
     Override,
 }
 
-/// Values with their origins. Later layers override earlier ones key by key.
+/// Values with their origins. Upper layers override lower ones key by key.
 #[derive(Clone, Debug)]
 pub struct Layers {
-    /// Name of the lowest file, for errors about keys that are not set.
+    /// Name of the bottom file, for errors about keys that are not set.
     label: Arc<str>,
     values: Table,
     origins: BTreeMap<String, Origin>,
@@ -33,7 +33,7 @@ pub struct Layers {
     overrides: Vec<String>,
 }
 
-/// Keys that exclude each other: one in a higher layer replaces the other.
+/// Keys that exclude each other: one in an upper layer replaces the other.
 const EXCLUSIVE: [&str; 2] = ["overprovisioning", "reclaim_unit.count"];
 
 impl Layers {
@@ -43,7 +43,7 @@ impl Layers {
         let lines = origins::LineIndex::new(text);
         let syntax = |message: &str, span: Option<std::ops::Range<usize>>| {
             let line = span.clone().map(|s| lines.line(s.start));
-            // The message of a key that is given twice does not name it.
+            // The message about a duplicate key does not name it.
             let key = span.and_then(|s| text.get(s)).filter(|_| message == "duplicate key");
             let place = Place::File { file: label.to_string(), line, key: key.map(str::to_owned) };
             ConfigError::new(place, one_line(message))
@@ -57,7 +57,7 @@ impl Layers {
         Ok(Layers { values, origins, ..Layers::empty(label) })
     }
 
-    /// Returns the options of traces as overrides give them, on top of the defaults.
+    /// Returns the options of traces that overrides set, on top of the defaults.
     pub fn of_traces(overrides: &[String]) -> Result<Self, ConfigError> {
         let label: Arc<str> = "options of traces".into();
         let mut layers = Layers { overridden: Overridden::Traces, ..Layers::empty(label) };
@@ -75,7 +75,7 @@ impl Layers {
         }
     }
 
-    /// Lays `upper` over this: its values win.
+    /// Adds `upper` on top; its values take precedence.
     pub fn lay(&mut self, upper: Layers) {
         for (i, key) in EXCLUSIVE.iter().enumerate() {
             if upper.get(key).is_some() && upper.get(EXCLUSIVE[1 - i]).is_none() {
@@ -89,7 +89,7 @@ impl Layers {
         self.overrides.extend(upper.overrides);
     }
 
-    /// Applies overrides `KEY=VALUE`, in order.
+    /// Applies `KEY=VALUE` overrides, in order.
     pub fn set_all(&mut self, assignments: &[String]) -> Result<(), ConfigError> {
         for assignment in assignments {
             let (key, value) = parse_assignment(self.overridden, assignment)?;
@@ -132,7 +132,7 @@ impl Layers {
         self.values.is_empty()
     }
 
-    /// Removes a key and what is under it. Returns its value.
+    /// Removes a key and all keys under it, and returns its value.
     pub fn remove(&mut self, key: &str) -> Option<Value> {
         self.origins.retain(|k, _| !is_at_or_under(k, key));
         match key.rsplit_once('.') {
@@ -141,7 +141,7 @@ impl Layers {
         }
     }
 
-    /// Removes a key; a table becomes new layers, with its origins.
+    /// Removes a table and returns it as new layers, with its origins. `Err` is a value that is not a table.
     pub fn split_off(&mut self, key: &str) -> Option<Result<Layers, Value>> {
         let origins = self
             .origins
@@ -157,7 +157,7 @@ impl Layers {
         })
     }
 
-    /// Removes a list of tables; each becomes new layers, with its origins.
+    /// Removes a list of tables and returns each as new layers, with its origins. `Err` is another kind of value.
     pub fn split_off_list(&mut self, key: &str) -> Option<Result<Vec<Layers>, Value>> {
         let origins = std::mem::take(&mut self.origins);
         let (under, rest) = origins.into_iter().partition(|(k, _)| is_at_or_under(k, key));
@@ -171,7 +171,7 @@ impl Layers {
             let prefix = format!("{key}[{i}]");
             let own = under.iter().filter_map(|(k, o)| {
                 let rest = k.strip_prefix(&prefix)?;
-                // The table's own line stands under the empty key: for what is missing from it.
+                // The empty key has the table's own line, for errors about keys missing from it.
                 let rest = if rest.is_empty() { "" } else { rest.strip_prefix('.')? };
                 Some((rest.to_owned(), o.clone()))
             });
@@ -184,10 +184,10 @@ impl Layers {
         Some(Ok(layers.collect()))
     }
 
-    /// Refuses keys of the top level that are not among `known`.
+    /// Refuses top-level keys that are not among `known`.
     ///
     /// # Errors
-    /// Names the first other key, and what it may have been meant for.
+    /// The error names the first other key, and suggests a known one.
     pub fn refuse_others(&self, known: &[String]) -> Result<(), ConfigError> {
         match self.values.keys().find(|key| !known.contains(key)) {
             Some(key) => Err(self.error(key, &format!("unknown key{}", did_you_mean(key, known)))),
@@ -195,7 +195,7 @@ impl Layers {
         }
     }
 
-    /// Removes keys of the top level and deserializes them.
+    /// Removes top-level keys and deserializes them.
     pub fn take<T: DeserializeOwned>(&mut self, keys: &[String]) -> Result<T, ConfigError> {
         let mut part = self.clone();
         part.values.retain(|key, _| keys.iter().any(|one| one == key));
@@ -206,7 +206,7 @@ impl Layers {
         Ok(taken)
     }
 
-    /// Removes a string key outside the typed part of the file.
+    /// Removes a key outside the typed part of the file and returns its string.
     pub fn take_string(&mut self, key: &str) -> Result<Option<String>, ConfigError> {
         match self.get(key) {
             None => Ok(None),
@@ -239,7 +239,7 @@ impl Layers {
         })
     }
 
-    /// Makes the path at a key relative to a folder, if the key has a text.
+    /// Resolves the path at a key relative to a folder, if the value is a string.
     pub fn beside(&mut self, key: &str, folder: &std::path::Path) {
         if let Some(Value::String(path)) = self.values.get_mut(key) {
             *path = folder.join(&*path).to_string_lossy().into_owned();
@@ -251,7 +251,7 @@ impl Layers {
         self.values.to_string()
     }
 
-    /// Returns an error about `key`, with the place that set it.
+    /// Returns an error about `key` that names where it was set.
     pub fn error(&self, key: &str, reason: &str) -> ConfigError {
         let overrides = match self.origin(key) {
             Some(Origin::File(..)) => self.overrides.clone(),
@@ -260,7 +260,7 @@ impl Layers {
         ConfigError::Invalid { place: self.place(key), reason: reason.to_owned(), overrides }
     }
 
-    /// Returns what set `key`: a line of a file, or an override.
+    /// Returns where `key` was set: a line of a file, or an override.
     pub fn place(&self, key: &str) -> Place {
         let file = |file: &str, line| Place::File {
             file: file.to_owned(),
@@ -274,7 +274,7 @@ impl Layers {
         }
     }
 
-    /// Turns a deserialiser's message into one about a key, with a suggestion.
+    /// Turns a deserializer's message into an error about a key, with a suggestion.
     fn explain(&self, path: &str, message: &str) -> ConfigError {
         let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
         let join = |leaf: &str| {
@@ -298,7 +298,7 @@ impl Layers {
             Some((key, _)) if message.starts_with("missing field") => {
                 self.error(&join(key), "missing; it has no default")
             }
-            // A value that is one of several texts; serde does not tell what it is instead.
+            // An enumeration of strings; serde does not report what it found.
             _ if message.ends_with(", expected string only") => {
                 let found =
                     self.get(path).map_or(String::new(), |value| format!(", found {value}"));
@@ -308,7 +308,7 @@ impl Layers {
         }
     }
 
-    /// The origin of a key, or of the nearest key around it or under it.
+    /// Returns the origin of a key, or of the nearest key around it or under it.
     fn origin(&self, key: &str) -> Option<&Origin> {
         let mut at = key;
         loop {
@@ -325,7 +325,7 @@ impl Layers {
     }
 }
 
-/// Rewords serde's "invalid type" and "invalid value" without the names of Rust types.
+/// Rewords serde's "invalid type" and "invalid value" without names of Rust types.
 fn in_plain_words(message: &str) -> String {
     if let Some((found, kind)) =
         message.strip_prefix("invalid value: integer ").and_then(|m| m.split_once(", expected "))

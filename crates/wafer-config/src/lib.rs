@@ -1,15 +1,15 @@
 //! Configuration files: devices by name or file, with overrides, and the keys that files can have.
 //!
 //! # What it is
-//! - [`load_device`]: profiles and TOML files with overrides, to a checked configuration;
+//! - [`load_device`]: from profiles and TOML files with overrides to a checked configuration;
 //! - [`Layers`]: a TOML document that remembers where each key was set;
 //! - [`Files`]: lookup of the files that a configuration names;
-//! - [`device_schema`], [`keys`] and [`schema`]: JSON Schema of configuration files, from the types that
-//!   read them, and the keys in it as a list.
+//! - [`device_schema`], [`keys`] and [`schema`]: the JSON Schema of configuration files, generated from the types that
+//!   read them, and its keys as a list.
 //!
 //! # Error model
-//! [`ConfigError`], one line each, with the file, line and key at fault. Errors name arguments by their
-//! role; the command line and Python add their own words. No input file causes a panic.
+//! [`ConfigError`], one line each, with the file, line and key at fault. Errors name arguments by their role; the
+//! command line and Python spell them in their own way. No input file causes a panic.
 
 mod device;
 mod device_schema;

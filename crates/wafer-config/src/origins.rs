@@ -1,11 +1,11 @@
-//! The line of every key of a TOML document.
+//! The line of every key in a TOML document.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use toml_edit::{Document, Item, TableLike, Value};
 
-/// Line numbers of byte offsets.
+/// Converts byte offsets to line numbers.
 pub(crate) struct LineIndex(Vec<usize>);
 
 impl LineIndex {
@@ -13,13 +13,13 @@ impl LineIndex {
         LineIndex(text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(i, _)| i).collect())
     }
 
-    /// The line, from 1, that holds byte `offset`.
+    /// Returns the line, from 1, of byte `offset`.
     pub(crate) fn line(&self, offset: usize) -> usize {
         self.0.partition_point(|newline| *newline < offset) + 1
     }
 }
 
-/// Dotted keys, array elements as `key[0]`, with the line where each was set.
+/// Returns dotted keys, array elements as `key[0]`, with the line where each was set.
 pub(crate) fn of_document<S>(document: &Document<S>, lines: &LineIndex) -> BTreeMap<String, usize> {
     let mut walk = Walk { lines, found: BTreeMap::new() };
     walk.table("", document.as_table());

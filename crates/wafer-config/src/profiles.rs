@@ -1,13 +1,13 @@
-//! The configurations that the library carries: devices, workloads, experiments, published curves.
+//! The configurations shipped with the library: devices, workloads, experiments and published curves.
 
 use rust_embed::RustEmbed;
 #[derive(RustEmbed)]
 #[cfg_attr(not(target_arch = "wasm32"), folder = "../../configs")]
-// A page downloads what it carries: the profiles are enough.
+// A web page downloads all shipped files, so it has only the profiles.
 #[cfg_attr(target_arch = "wasm32", folder = "../../configs/devices", prefix = "devices/")]
 struct Shipped;
 
-/// Folder of the device profiles: a file in it is a profile, named after the file.
+/// Folder of the device profiles, each named after its file.
 const DEVICES: &str = "devices/";
 
 /// A shipped device profile.
@@ -17,7 +17,7 @@ pub struct Profile {
     pub name: String,
     /// Path in the repository, for messages.
     pub path: String,
-    /// The file, with a source for every value.
+    /// Text of the file, with a source for every value.
     pub text: String,
 }
 
@@ -29,7 +29,7 @@ pub fn profiles() -> Vec<Profile> {
     names.iter().filter_map(|name| profile(name)).collect()
 }
 
-/// Returns the shipped profile of a name.
+/// Returns the shipped profile with a name.
 pub fn profile(name: &str) -> Option<Profile> {
     let path = format!("{DEVICES}{name}.toml");
     let text = String::from_utf8(shipped(&path)?.into_owned()).ok()?;
@@ -43,7 +43,6 @@ pub fn shipped_files() -> impl Iterator<Item = String> {
     paths.into_iter()
 }
 
-/// Returns a shipped file.
 pub(crate) fn shipped(path: &str) -> Option<std::borrow::Cow<'static, [u8]>> {
     Shipped::get(path).map(|file| file.data)
 }

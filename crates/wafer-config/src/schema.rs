@@ -1,4 +1,4 @@
-//! Tools for the JSON Schema of configuration files, which is made of the types that read them.
+//! Tools for the JSON Schema of configuration files, which is generated from the types that read them.
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -30,7 +30,7 @@ pub fn merged(mut base: Schema, other: &Schema) -> Schema {
     base
 }
 
-/// Returns a table with one key that must be there.
+/// Returns the schema of a table with one required key.
 pub fn table_with(key: &str, value: Value) -> Schema {
     json_schema!({
         "type": "object",

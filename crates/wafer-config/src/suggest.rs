@@ -1,11 +1,11 @@
-//! "Did you mean" for names that are not known.
+//! "Did you mean" suggestions for unknown names.
 
-/// `; did you mean ...?` when a known name is close, else the list of known names.
+/// Returns `; did you mean ...?` if a known name is close, otherwise the list of known names.
 pub fn did_you_mean(given: &str, known: &[impl AsRef<str>]) -> String {
     did_you_mean_in("", given, known)
 }
 
-/// The same for keys of a table. A name that is close is shown as it is to be written, as `gc.policy`.
+/// Like [`did_you_mean`] for keys of a table; the suggestion includes the table, as in `gc.policy`.
 pub(crate) fn did_you_mean_in(table: &str, given: &str, known: &[impl AsRef<str>]) -> String {
     let nearest = known
         .iter()

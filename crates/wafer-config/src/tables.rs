@@ -1,4 +1,4 @@
-//! Files that are lists of tables, such as the subsystems and the hosts of a server.
+//! Files that consist of a list of tables, such as the subsystems or the hosts of a server.
 
 use std::path::Path;
 
@@ -8,23 +8,23 @@ use wafer_record::files::read_text;
 use crate::error::ConfigError;
 use crate::layers::Layers;
 
-/// What a file holds besides its tables.
+/// The other keys of such a file: none.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Nothing {}
 
-/// Reads the tables `[[key]]` of a file; `none` is what is wrong with a file without one.
+/// Reads the tables `[[key]]` of a file; `none` is the error for a file without them.
 ///
 /// # Errors
-/// The file cannot be read, or holds something else.
+/// The file cannot be read, or has other contents.
 pub fn read(path: &Path, key: &str, none: &str) -> Result<Vec<Layers>, ConfigError> {
     parse(&path.display().to_string(), &read_text(path)?, key, none)
 }
 
-/// As [`read`], of the text of a file.
+/// Like [`read`], from the text of a file.
 ///
 /// # Errors
-/// It holds something else.
+/// The text has other contents.
 pub fn parse(name: &str, text: &str, key: &str, none: &str) -> Result<Vec<Layers>, ConfigError> {
     let mut file = Layers::from_text(name, text)?;
     let place = file.clone();

@@ -1,4 +1,4 @@
-//! Writes the shipped configurations as files.
+//! Writing the shipped configurations to files.
 
 use std::path::Path;
 

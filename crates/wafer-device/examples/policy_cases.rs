@@ -1,22 +1,22 @@
-//! Policies on small devices and simple streams, in seconds: what one looks at while changing a policy.
-//! `wafer compare` does the same with any workload, `scripts/policies-matrix` with many.
+//! Runs policies on small devices with simple streams within seconds, for use while changing a policy. `wafer compare`
+//! does the same with any workload, `scripts/policies-matrix` with many.
 //!
 //! cargo run --release -p wafer-device --example policy_cases -- greedy,gittins z14,z7
 //!
-//! For each policy: WAF of the whole run (of the last three device writes for isolated classes), of the
-//! last two device writes, and the seconds it took.
+//! Prints for each policy the WAF of the whole run (of the last three device writes for isolated classes), that of the
+//! last two device writes, and the time in seconds.
 
 use std::time::Instant;
 
 use wafer_device::{Device, DeviceConfig, GcConfig, Isolation, ReclaimUnitConfig};
 use wafer_interface::{Bytes, Command, Placement, ServiceConfig};
 
-/// Logical reclaim units, pages of each, and bytes of a page.
+/// Number of logical reclaim units, pages of a reclaim unit, and bytes of a page.
 const RUS: u64 = 1792;
 const PAGES: u64 = 128;
 const PAGE: u64 = 32768;
 
-/// SplitMix64: a number below `bound`.
+/// Returns a random number below `bound`, by SplitMix64.
 fn below(state: &mut u64, bound: u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *state;
@@ -25,12 +25,12 @@ fn below(state: &mut u64, bound: u64) -> u64 {
     ((u128::from(z ^ (z >> 31)) * u128::from(bound)) >> 64) as u64
 }
 
-/// Which page of a range is written next.
+/// The law by which the next page of a range is chosen.
 #[derive(Clone)]
 enum Law {
     Sequential,
     Uniform,
-    /// Shares of the writes, and of the range one after the other.
+    /// For each zone in order, its share of the writes and of the range.
     Zoned(&'static [(f64, f64)]),
     /// Zipf by rank, after Gray et al. (SIGMOD '94), as fio does; ranks are spread over the range.
     Zipf {
@@ -91,13 +91,13 @@ struct Case {
     isolation: Isolation,
     /// Ranges and handles of the sequential fill.
     fill: Vec<(f64, f64, u16)>,
-    /// Device writes of each phase, and its streams.
+    /// The length of each phase in device writes, and its streams.
     phases: Vec<(f64, Vec<Stream>)>,
-    /// Device writes before counting.
+    /// Device writes before counting begins.
     skip: usize,
 }
 
-/// WARP's three streams: one sequential over 90 %, one at random over the same, one over the rest.
+/// WARP's three streams: one sequential over 90 %, one random over the same range, and one random over the rest.
 fn three(name: &'static str, op: f64, fdp: bool, law: &Law, handles: [u16; 3]) -> Case {
     let [first, second, third] = handles;
     let rest = match law {
@@ -120,7 +120,7 @@ fn three(name: &'static str, op: f64, fdp: bool, law: &Law, handles: [u16; 3]) -
     }
 }
 
-/// Persistently isolated handles over ranges one after the other.
+/// Persistently isolated handles over consecutive ranges.
 fn handles(name: &'static str, widths: &[f64], phases: Vec<(f64, Vec<(f64, Law)>)>) -> Case {
     let ranges: Vec<(f64, f64, u16)> = (0..widths.len())
         .map(|i| (widths[..i].iter().sum(), widths[..=i].iter().sum(), i as u16))
@@ -179,7 +179,7 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-/// WAF as counted and of the last two device writes, and seconds.
+/// Returns the WAF while counting, that of the last two device writes, and the seconds.
 fn run(case: &Case, policy: &str) -> (f64, f64, f64) {
     let config = DeviceConfig {
         capacity: Bytes(RUS * PAGES * PAGE),

@@ -1,19 +1,20 @@
-//! Attribution: whose writes cause relocations of whose data, by the rule of `docs/concepts/attribution.md`. Kept only
-//! for an observer that [requests it](wafer_interface::Observer::wants_attribution).
+//! Attribution: which handle's writes cause relocations of which handle's data, by the rule of
+//! `docs/concepts/attribution.md`. Kept only for an observer that [requests
+//! it](wafer_interface::Observer::wants_attribution).
 //!
-//! The *origin* of a page is the handle through which a host last wrote it. A page is *invalidated by* the handle
-//! of the write that replaces it; a deallocated page by its origin. Valid pages of a victim are *caused by* handles
-//! in proportion to the pages of the victim that these invalidated, and if there are none, by the handle that
-//! *demanded* space. Shares are rounded cumulatively over the handles in order, so that the sum over all causes is
-//! exactly what was moved.
+//! The *origin* of a page is the handle through which a host last wrote it. A page is *invalidated by* the handle of
+//! the write that replaces it; a deallocated page by its origin. Relocations of a victim's valid pages are *caused by*
+//! handles in proportion to the pages of the victim that these invalidated or, if there are none, by the handle that
+//! *demanded* space. Shares are rounded cumulatively over the handles in order, so the sum over all causes is exactly
+//! the number of relocated pages.
 
 use wafer_interface::{Attribution, Owner, RuhId};
 
-/// What attribution needs to know about the current state of the device.
+/// The state of attribution.
 #[derive(Debug)]
 pub(crate) struct Ledger {
-    /// For each handle the pages of each reclaim unit that it invalidated since that was erased; one
-    /// entry more for "unmapped". One handle's entries lie together: they stay in the cache.
+    /// For each handle, the pages of each reclaim unit that it invalidated since the unit's erase, and one more entry
+    /// for "unmapped". The entries of a handle are contiguous, so they stay in the cache.
     pub(crate) invalid: Vec<Vec<u32>>,
     /// Where the last command of each handle ended.
     pub(crate) next_page: Vec<u64>,
@@ -36,11 +37,11 @@ impl Ledger {
         }
     }
 
-    /// Notes that handle `by` invalidated `count` pages of a reclaim unit. In the path of every write.
+    /// Notes that handle `by` invalidated `count` pages of a reclaim unit. On the path of every write.
     #[inline(always)]
     pub(crate) fn invalidate(&mut self, ru: u32, by: u32, count: u32) {
         let entry = &mut self.invalid[by as usize][ru as usize];
-        // The entry of "unmapped" counts modulo 2^32 and is never looked at.
+        // The entry for "unmapped" counts modulo 2^32 and is never read.
         *entry = entry.wrapping_add(count);
     }
 
@@ -49,20 +50,20 @@ impl Ledger {
         self.invalid.iter().map(|by| by[ru as usize]).sum()
     }
 
-    /// Notes that handle `by` writes a number of logical blocks in pages `first..=last`, the first of them from within
-    /// (`inside`) or whole.
+    /// Notes that handle `by` writes `blocks` logical blocks in pages `first..=last`; `inside` tells whether they begin
+    /// within the first page.
     #[inline(always)]
     pub(crate) fn written(&mut self, by: u32, first: u64, last: u64, inside: bool, blocks: u64) {
         let next = &mut self.next_page[by as usize];
-        // A command smaller than a page goes on in the page where the last one ended.
+        // A command smaller than a page may continue in the page where the last one ended.
         if first == *next || (inside && first.wrapping_add(1) == *next) {
             self.totals.sequential[by as usize] += blocks;
         }
         *next = last + 1;
     }
 
-    /// Counts the collection of a victim, whose valid pages of each origin are in [`Self::valid`], and discards what
-    /// was known about it.
+    /// Counts the collection of a victim, whose valid pages of each origin are in [`Self::valid`], and clears its
+    /// entries.
     pub(crate) fn collected(&mut self, victim: u32, owner: Owner, asking: RuhId) {
         self.victim.clear();
         let invalid = self.invalid.iter_mut().map(|by| std::mem::take(&mut by[victim as usize]));

@@ -10,7 +10,7 @@ use wafer_interface::{
 };
 use wafer_policies::GcConfig;
 
-/// A device as configuration files describe it. Keys are those of `--set` (dotted).
+/// The configuration of a device. Its keys, dotted, are those of `--set`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeviceConfig {
@@ -22,9 +22,8 @@ pub struct DeviceConfig {
     pub page: Bytes,
     /// Size and number of reclaim units.
     pub reclaim_unit: ReclaimUnitConfig,
-    /// (physical - logical) / logical capacity. The number of reclaim units becomes
-    /// `floor(capacity * (1 + overprovisioning) / reclaim_unit.size)`. Give this or
-    /// `reclaim_unit.count`, not both.
+    /// (physical - logical) / logical capacity. The number of reclaim units is `floor(capacity * (1 + overprovisioning)
+    /// / reclaim_unit.size)`. Give this or `reclaim_unit.count`, not both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overprovisioning: Option<f64>,
     /// Number of reclaim unit handles, 1 to 128.
@@ -50,7 +49,7 @@ pub struct DeviceConfig {
     /// Garbage collection.
     #[serde(default)]
     pub gc: GcConfig,
-    /// What the drive does in addition to garbage collection.
+    /// Functions of the drive besides garbage collection.
     #[serde(default, skip_serializing_if = "is_default")]
     pub firmware: FirmwareConfig,
     /// Namespaces in order of NSID, from 1. Default: one namespace of the whole capacity with a
@@ -68,21 +67,20 @@ pub struct DeviceConfig {
     pub endurance: Option<EnduranceConfig>,
 }
 
-/// Returns whether a value is the default.
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
 impl DeviceConfig {
-    /// Returns the configuration without the tables that change no byte: times and endurance.
+    /// Returns the configuration without the tables that do not change bytes: timing and endurance.
     pub fn of_bytes(&self) -> DeviceConfig {
         DeviceConfig { timing: None, endurance: None, ..self.clone() }
     }
 
-    /// Checks that the times of everything the device does are known.
+    /// Checks that the configuration has all times that a run with a clock needs.
     ///
     /// # Errors
-    /// What is missing, or contradicts another key.
+    /// A key is missing or contradicts another.
     pub fn check_clock(&self) -> Result<(), &'static str> {
         let Some(timing) = &self.timing else {
             return Err("`timing` is missing; a clock needs it");

@@ -24,18 +24,18 @@ use wafer_write_cache::WriteCache;
 
 /// A simulated FDP drive.
 ///
-/// Deterministic: configuration, seed and commands decide every counter. `O` sees what happens inside;
-/// `()` sees nothing and costs nothing.
+/// It is deterministic: configuration, seed and commands determine every counter. `O` observes what happens inside;
+/// `()` observes nothing and costs nothing.
 pub struct Device<O: Observer = ()> {
     pub(crate) geometry: Geometry,
     pub(crate) layout: Layout,
     pub(crate) namespaces: Vec<NamespaceLayout>,
     pub(crate) map: PageMap,
     pub(crate) segments: Segments,
-    /// Segments are merged when more are live.
+    /// Segments are merged when more than this many are live.
     pub(crate) segment_limit: usize,
     pub(crate) rus: ReclaimUnits,
-    /// Open reclaim units, with the numbers of `numbering`.
+    /// Open reclaim units, numbered by `numbering`.
     pub(crate) slots: Vec<Slot>,
     pub(crate) numbering: Slots,
     pub(crate) groups: Vec<Group>,
@@ -48,20 +48,20 @@ pub struct Device<O: Observer = ()> {
     pub(crate) handles: Vec<HandleCounters>,
     /// Host pages written since the device was created; unlike counters, this is never reset.
     pub(crate) clock: u64,
-    /// Pages that segments were opened for, plus pages unmapped. Between two moments, at most as many
-    /// pages became invalid as this grew, plus those that segments were open for at the first moment.
+    /// Pages that segments were opened for, plus pages unmapped. Between two moments, the number of pages that became
+    /// invalid is at most the growth of this count plus the room of segments that were open at the first moment.
     pub(crate) granted: u64,
     /// Scratch memory of a collection: lists of (count, segment), empty between collections.
     pub(crate) scratch: [Vec<(u32, Label)>; 3],
-    /// What attribution counts; empty unless the observer requests it.
+    /// The state of attribution, if the observer requests it.
     pub(crate) ledger: Option<Box<Ledger>>,
     /// Recent write commands by handle.
     pub(crate) writers: Writers,
-    /// Changes the arrangement, if the policy is adaptive.
+    /// Selects the arrangement, if the policy is adaptive.
     pub(crate) tuner: Option<Box<Tuner>>,
-    /// Smaller devices for it to compare, one for each arrangement.
+    /// Smaller devices that the tuner compares, one for each arrangement.
     pub(crate) miniatures: Vec<Device>,
-    /// For each handle, the slot of writes that name no group.
+    /// For each handle, the slot for writes that name no group.
     pub(crate) chosen: Vec<u32>,
     /// The caches that writes pass through before they reach reclaim units.
     pub(crate) caches: Vec<WriteCache>,
@@ -69,14 +69,14 @@ pub struct Device<O: Observer = ()> {
     pub(crate) maintenance: Option<Box<Maintenance>>,
     /// The map, if it is not entirely in memory.
     pub(crate) translated: Option<Box<Translated>>,
-    /// Whether commands that change something are refused, because a worn reclaim unit could not be spared.
+    /// Whether the device is read-only, because it could not spare a worn reclaim unit.
     pub(crate) read_only: bool,
-    /// Whether that applies to the current commands: not to those accepted before.
+    /// Whether a read-only device refuses the current commands. Commands accepted earlier are not refused.
     pub(crate) refuses: bool,
     pub(crate) observer: O,
 }
 
-/// A namespace as the write path needs it.
+/// A namespace for the write path.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct NamespaceLayout {
     pub(crate) first_page: u64,
@@ -86,7 +86,7 @@ pub(crate) struct NamespaceLayout {
     pub(crate) slots: Vec<u32>,
 }
 
-/// Where a host's write goes.
+/// The target of a host write.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Target {
     pub(crate) slot: u32,
@@ -95,8 +95,8 @@ pub(crate) struct Target {
 }
 
 impl NamespaceLayout {
-    /// Returns where a write without a directive goes, given the slots chosen for the handles, or one with a placement
-    /// handle of group 0: the common cases.
+    /// Returns the target in the common cases: a write without a directive, given the slots chosen for the handles, or
+    /// one with a placement handle of group 0.
     #[inline(always)]
     pub(crate) fn target(&self, placement: Placement, chosen: &[u32]) -> Option<Target> {
         if placement == Placement::NONE {
@@ -108,24 +108,23 @@ impl NamespaceLayout {
     }
 }
 
-/// One reclaim group.
 #[derive(Clone, Debug)]
 pub(crate) struct Group {
     pub(crate) range: std::ops::Range<u32>,
-    /// No candidate has fewer valid pages than this minus [`Device::granted`].
+    /// Every candidate has at least this minus [`Device::granted`] valid pages.
     pub(crate) floor: u64,
 }
 
-/// An open reclaim unit and the segment that is written.
+/// An open reclaim unit and its open segment.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Slot {
     /// The reclaim unit, or [`NONE`].
     pub(crate) ru: RuIndex,
     /// The open segment, or [`NONE`].
     pub(crate) segment: Label,
-    /// Pages that still fit into the segment.
+    /// Number of pages that still fit into the segment.
     pub(crate) segment_room: u32,
-    /// Pages that still fit into the reclaim unit, including those of the segment.
+    /// Number of pages that still fit into the reclaim unit, including those of the segment.
     pub(crate) room: u32,
 }
 
@@ -134,21 +133,21 @@ impl Slot {
 }
 
 impl Device<()> {
-    /// Creates a device: nothing is mapped, and every handle has an empty open reclaim unit. `seed` feeds
-    /// the device's random numbers (policies, divided segments).
+    /// Creates a device. Nothing is mapped, and every handle has an empty open reclaim unit. `seed` is the seed of the
+    /// device's random numbers (policies, divided segments).
     ///
     /// # Errors
-    /// As [`DeviceConfig::resolve`] and [`policy::make`]; also if memory for the map is refused.
+    /// Like [`DeviceConfig::resolve`] and [`policy::make`]; also if there is no memory for the map.
     pub fn new(config: &DeviceConfig, seed: u64) -> Result<Self, InvalidKey> {
         Self::with_observer(config, seed, ())
     }
 }
 
 impl<O: Observer> Device<O> {
-    /// As [`Device::new`], with an observer.
+    /// Like [`Device::new`], with an observer.
     ///
     /// # Errors
-    /// As [`Device::new`].
+    /// Like [`Device::new`].
     pub fn with_observer(
         config: &DeviceConfig,
         seed: u64,
@@ -172,10 +171,10 @@ impl<O: Observer> Device<O> {
         Ok(device)
     }
 
-    /// As [`Self::with_observer`], with a policy that need not be one of [`POLICIES`](policy::POLICIES).
+    /// Like [`Self::with_observer`], with a policy that need not be one of [`POLICIES`](policy::POLICIES).
     ///
     /// # Errors
-    /// As [`Device::new`].
+    /// Like [`Device::new`].
     pub fn with_policy(
         config: &DeviceConfig,
         policy: Box<dyn VictimPolicy>,
@@ -186,7 +185,7 @@ impl<O: Observer> Device<O> {
         Self::assemble(geometry, layout, None, policy, seed, observer)
     }
 
-    /// Assembles a device. `numbering`: that of an adaptive device, for the layouts of all arrangements.
+    /// Assembles a device. `numbering` is that of an adaptive device, for the layouts of all arrangements.
     fn assemble(
         geometry: Geometry,
         layout: Layout,
@@ -195,7 +194,7 @@ impl<O: Observer> Device<O> {
         seed: u64,
         observer: O,
     ) -> Result<Self, InvalidKey> {
-        // Separation requires the births of segments. An adaptive device may separate later.
+        // Separation needs the birth times of segments. An adaptive device may separate later.
         let births = layout.separation.is_some() || numbering.is_some();
         let numbering = numbering.unwrap_or_else(|| Slots::new(&geometry, &layout));
         let map = PageMap::new(geometry.logical_pages).map_err(|e| {
@@ -242,7 +241,7 @@ impl<O: Observer> Device<O> {
             layout,
         };
         device.place_namespaces();
-        // The turn begins with the first group.
+        // The round robin begins with the first group.
         let last = u32::from(device.geometry.groups) - 1;
         device.choose(|_| last);
         device.open_handles();
@@ -255,7 +254,7 @@ impl<O: Observer> Device<O> {
         &self.geometry
     }
 
-    /// Returns the counters since the device was created or [`Self::reset_counters`].
+    /// Returns the counters since the device was created or since [`Self::reset_counters`].
     pub fn counters(&self) -> Counters {
         self.counters
     }
@@ -265,8 +264,8 @@ impl<O: Observer> Device<O> {
         &self.handles[..self.numbering.handles as usize]
     }
 
-    /// Returns the counters of the reclaim units that hold relocated data of all initially isolated handles;
-    /// `None` where relocated data never mixes so.
+    /// Returns the counters of the reclaim units that hold relocated data of all initially isolated handles; `None` if
+    /// relocated data of several handles never shares reclaim units.
     pub fn gc_counters(&self) -> Option<HandleCounters> {
         self.mixes().then(|| self.handles[self.numbering.handles as usize])
     }
@@ -280,21 +279,20 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    /// Returns whose writes caused relocations of whose data since the device was created or [`Self::reset_counters`];
-    /// `None` unless the observer requests it.
+    /// Returns the attribution of relocations since the device was created or since [`Self::reset_counters`]; `None`
+    /// unless the observer requests it.
     pub fn attribution(&self) -> Option<&Attribution> {
         self.ledger.as_ref().map(|ledger| &ledger.totals)
     }
 
-    /// Returns what garbage collection of an adaptive device followed since the device was created or
-    /// [`Self::reset_counters`], the newest 256 changes: each with the host pages before it. Empty for a device whose
-    /// policy never changes.
+    /// Returns the arrangements of an adaptive device since it was created or since [`Self::reset_counters`], each with
+    /// the host pages written before it; at most the newest 256 changes. Empty for a device whose policy never changes.
     pub fn arrangements(&self) -> Vec<(u64, crate::GcConfig)> {
         let pages = self.clock - self.counters.host_pages..self.clock;
         self.tuner.as_ref().map_or(Vec::new(), |tuner| tuner.followed(pages))
     }
 
-    /// Sets all counters to zero, as after preconditioning; data and erase counts are kept.
+    /// Sets all counters to zero, for example after preconditioning; data and erase counts are kept.
     pub fn reset_counters(&mut self) {
         self.counters = Counters::default();
         self.handles.fill(HandleCounters::default());
@@ -308,13 +306,13 @@ impl<O: Observer> Device<O> {
         &self.observer
     }
 
-    /// Returns the observer for changes.
+    /// Returns the observer, mutably.
     pub fn observer_mut(&mut self) -> &mut O {
         &mut self.observer
     }
 
-    /// Returns the handle that a write with a placement identifier goes to: the namespace's first if it does not define
-    /// the identifier. None if there is no such namespace.
+    /// Returns the handle of a write with a placement identifier, which is the namespace's first if the namespace does
+    /// not define the identifier; `None` if there is no such namespace.
     pub fn handle(&self, namespace: NsId, placement: Placement) -> Option<RuhId> {
         let first = self.namespaces.get(namespace.index())?.slots.first().copied();
         let slot = self.defined_slot(namespace, placement).or(first)?;
@@ -350,13 +348,13 @@ impl<O: Observer> Device<O> {
         self.rus.units[ru.index()].erases
     }
 
-    /// Returns whose data a reclaim unit holds; `None` if it is free.
+    /// Returns the owner of a reclaim unit's data; `None` if it is free or retired.
     pub fn owner(&self, ru: RuId) -> Option<Owner> {
         let unit = &self.rus.units[ru.index()];
         matches!(unit.state, State::Open | State::Closed).then_some(unit.owner)
     }
 
-    /// Returns whether a reclaim unit is closed: full, and a candidate for collection.
+    /// Returns whether a reclaim unit is closed, and therefore a candidate for collection.
     pub fn is_closed(&self, ru: RuId) -> bool {
         self.rus.units[ru.index()].state == State::Closed
     }
@@ -366,7 +364,7 @@ impl<O: Observer> Device<O> {
         self.rus.units[ru.index()].state == State::Retired
     }
 
-    /// Returns the number of reclaim units that are retired.
+    /// Returns the number of retired reclaim units.
     pub fn retired_rus(&self) -> usize {
         self.rus.units.iter().filter(|unit| unit.state == State::Retired).count()
     }
@@ -376,7 +374,7 @@ impl<O: Observer> Device<O> {
         self.rus.free[group.index()].len()
     }
 
-    /// Returns RUAMW: pages that can still be written to the open reclaim unit of a handle.
+    /// Returns the number of pages that can still be written to the open reclaim unit of a handle (RUAMW).
     pub fn available_pages(&self, group: RgId, handle: RuhId) -> u32 {
         self.slots[group.index() * self.numbering.per_group as usize + handle.index()].room
     }

@@ -9,23 +9,23 @@ use wafer_interface::InvalidKey;
 use wafer_interface::{EnduranceConfig, Isolation};
 use wafer_policies as policy;
 
-/// Largest number of reclaim unit handles: a placement handle list holds 128
-/// (NVMe Base 2.1, namespace management data structure).
+/// Maximum number of reclaim unit handles: the length of a placement handle list (NVMe Base 2.1, namespace management
+/// data structure).
 pub(crate) const MAX_HANDLES: u16 = 128;
-/// Largest number of namespaces: what [`NsId`](wafer_interface::NsId) can number.
+/// Maximum number of namespaces that [`NsId`](wafer_interface::NsId) can number.
 pub(crate) const MAX_NAMESPACES: usize = 255;
 const MAX_GROUPS: u16 = 256;
 const MIN_RU: u64 = 1 << 20;
 const MAX_RU: u64 = 64 << 30;
 const MAX_CAPACITY: u64 = 64 << 40;
 const MAX_PE_CYCLES: u32 = 1_000_000;
-/// Maximum pages of a device whose map is not entirely in memory: their numbers are kept in 32 bits.
+/// Maximum pages of a device whose map is not entirely in memory: page numbers have 32 bits.
 const MOST_TRANSLATED: u64 = 1 << 32;
-/// Segments per reclaim unit: see [`Geometry::segment_pages`].
+/// Segments per reclaim unit; see [`Geometry::segment_pages`].
 const SEGMENTS_PER_RU: u32 = 64;
 
-/// Sizes of a device, checked one by one. Whether a device of these sizes can work also depends on where it puts data:
-/// see [`DeviceConfig::resolve`].
+/// Sizes of a device, checked one by one. Whether a device of these sizes can work also depends on its layout; see
+/// [`DeviceConfig::resolve`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Geometry {
     /// Bytes of a page, the mapping unit.
@@ -36,7 +36,7 @@ pub struct Geometry {
     pub pages_per_ru: u32,
     /// Physical reclaim units over all groups.
     pub ru_count: u32,
-    /// Reclaim groups; group `g` holds the reclaim units of [`Geometry::group_range`].
+    /// Reclaim groups; group `g` has the reclaim units of [`Geometry::group_range`].
     pub groups: u16,
     /// Reclaim unit handles in use: without FDP, 1 plus one for each stream.
     pub handles: u16,
@@ -46,18 +46,18 @@ pub struct Geometry {
     pub forced_share: f64,
     /// Background GC runs in a group while at most this share of its reclaim units is free.
     pub background_share: f64,
-    /// Background GC takes a victim with at most this many valid pages.
+    /// Background GC collects a victim only if it has at most this many valid pages.
     pub background_max_valid: u32,
     /// First page of each namespace and one past the last.
     pub namespaces: Vec<Range<u64>>,
     /// Reclaim unit handles of the placement handles of each namespace.
     pub namespace_handles: Vec<Vec<u16>>,
-    /// Pages that are mapped by one label. Garbage collection re-labels whole segments; where one straddles the end of
-    /// a reclaim unit, *which* of its pages go to either side is drawn uniformly. 1 reproduces page-by-page relocation
-    /// in order of writing exactly; the default of 1/64 reclaim unit changes WAF by at most 1 % (without FDP and with
-    /// 1,024 pages per reclaim unit, by 0.7 % on average, where seeds differ by 0.3 %).
+    /// Pages that share one label. Garbage collection moves whole segments; if one straddles the end of a reclaim unit,
+    /// *which* of its pages go to either side is drawn uniformly. 1 reproduces page-by-page relocation in order of
+    /// writing exactly; the default of 1/64 reclaim unit changes WAF by at most 1 % (without FDP and with 1,024 pages
+    /// per reclaim unit, by 0.7 % on average, while seeds differ by 0.3 %).
     pub segment_pages: u32,
-    /// What the drive does in addition to garbage collection.
+    /// Functions of the drive besides garbage collection.
     pub firmware: FirmwareConfig,
 }
 
@@ -122,7 +122,7 @@ impl Geometry {
             isolation,
             forced_share: config.gc.forced_free,
             background_share: config.gc.background_free,
-            // To collect a full one gains nothing, however often it is done.
+            // Collecting a full one gains nothing, and would never end.
             background_max_valid: ((config.gc.background_max_valid * f64::from(pages_per_ru))
                 as u32)
                 .min(pages_per_ru - 1),
@@ -153,14 +153,14 @@ impl Geometry {
         self.page_bytes * u64::from(self.pages_per_ru) * u64::from(self.ru_count)
     }
 
-    /// Returns the reclaim units of a group; groups are as equal as the count allows.
+    /// Returns the reclaim units of a group; groups differ by at most one reclaim unit.
     pub fn group_range(&self, group: u16) -> Range<u32> {
         let at = |g: u16| (u64::from(self.ru_count) * u64::from(g) / u64::from(self.groups)) as u32;
         at(group)..at(group + 1)
     }
 
-    /// Returns the maximum free reclaim units at which forced GC runs in a group of `rus` reclaim units. At least one:
-    /// relocation needs a place to begin.
+    /// Returns the maximum free reclaim units at which forced GC runs in a group of `rus` reclaim units. It is at least
+    /// one, because relocation needs a destination.
     pub fn forced_free(&self, rus: u32) -> u32 {
         ((self.forced_share * f64::from(rus)) as u32).max(1)
     }
@@ -170,20 +170,20 @@ impl Geometry {
         (self.background_share * f64::from(rus)) as u32
     }
 
-    /// Returns the pages of a segment that begins where `left` pages of its reclaim unit are left. Segments
-    /// halve towards the end of a reclaim unit, so that a collection can fill it to the page.
+    /// Returns the pages of a segment that begins with `left` pages left in its reclaim unit. Segments halve towards
+    /// the end of a reclaim unit, so that a collection can fill it exactly.
     pub fn segment_size(&self, left: u32) -> u32 {
         self.segment_pages.min((left / 2).max(1))
     }
 
-    /// Returns the number of live segments above which they are merged: at least one and a half times what
-    /// remains after merging (twice with few handles), so that its cost, one pass over the map, is
+    /// Returns the number of live segments above which they are merged. It is at least one and a half times the number
+    /// that remains after merging (twice with few handles), so that the cost of merging, one pass over the map, is
     /// spread over about a device write.
     pub(crate) fn segment_limit(&self) -> usize {
         let per_ru = u64::from(self.pages_per_ru.div_ceil(self.segment_pages));
-        // Towards the end of a reclaim unit segments halve: as many more as a page count has bits.
+        // Segments halve towards the end of a reclaim unit, which adds as many as a page count has bits.
         let small = u64::from(self.segment_pages.ilog2() + 2);
-        // Segments of different handles are not merged: one more of each handle may remain.
+        // Segments of different handles are not merged, so one more of each handle may remain.
         let handles = u64::from(self.handles);
         let limit = (4 * (per_ru + small)).max(3 * (per_ru + small) + 2 * handles);
         (u64::from(self.ru_count) * limit + 64).min(u64::from(u32::MAX >> 1)) as usize
@@ -218,7 +218,7 @@ fn firmware(config: &DeviceConfig) -> Result<FirmwareConfig, InvalidKey> {
     Ok(firmware.clone())
 }
 
-/// The likely cause of a size of a few bytes: a number without its unit.
+/// Returns a hint for a size of a few bytes, whose likely cause is a missing unit.
 fn unit_hint(size: Bytes) -> &'static str {
     if size.0 < 65536 { "; a number without a unit counts bytes" } else { "" }
 }
@@ -234,7 +234,7 @@ fn share(key: &str, value: f64) -> Result<(), InvalidKey> {
     InvalidKey::unless(holds, key, || format!("{value} is not a share between 0 and 1"))
 }
 
-/// Returns the key that decides the number of reclaim units.
+/// Returns the key that determines the number of reclaim units.
 pub(crate) fn ru_count_key(config: &DeviceConfig) -> &'static str {
     match config.reclaim_unit.count {
         Some(_) => "reclaim_unit.count",
@@ -242,7 +242,7 @@ pub(crate) fn ru_count_key(config: &DeviceConfig) -> &'static str {
     }
 }
 
-/// The most over-provisioning.
+/// Maximum over-provisioning.
 pub(crate) const MOST_OVERPROVISIONING: f64 = 10.0;
 
 /// Returns the number of reclaim units with this over-provisioning.
@@ -269,7 +269,7 @@ fn ru_count(config: &DeviceConfig) -> Result<u32, InvalidKey> {
             units_of(config, op)
         }
     };
-    // Reclaim unit and segment numbers share their 32 bits with one flag.
+    // Numbers of reclaim units and segments share their 32 bits with a flag.
     let max = u64::from(u32::MAX >> 2);
     InvalidKey::unless((1..=max).contains(&count), key, || {
         format!("{count} reclaim units; 1 to {max} are possible")

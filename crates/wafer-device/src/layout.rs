@@ -1,4 +1,4 @@
-//! Where a device puts data: how it relocates and separates, and whether it can work with the reclaim units that
+//! Where a device puts data: how it relocates and separates data, and whether it can work with the reclaim units that
 //! this keeps open.
 
 use crate::config::DeviceConfig;
@@ -11,9 +11,9 @@ use wafer_policies as policy;
 use wafer_policies::{Destination, GcConfig, RelocationOrder};
 use wafer_separation::{Separation, Sizes, death_time};
 
-/// Spare reclaim units for each generation of each handle that a policy requests. Measured with `gittins` on WARP's
-/// three streams: with 4.6 for each handle one generation writes 12 % less than three, with 11 two are best, from 15 on
-/// three.
+/// Spare reclaim units required for each generation of each handle that a policy requests. Measured with `gittins` on
+/// WARP's three streams: with 4.6 for each handle, one generation writes 12 % less than three; with 11, two are best;
+/// from 15 on, three.
 const SPARE_PER_GENERATION: u64 = 5;
 
 /// Where garbage collection puts valid data.
@@ -24,14 +24,14 @@ pub enum Relocation {
     /// By isolation: one reclaim unit for all initially isolated handles of a group, one for each
     /// persistently isolated handle.
     ByIsolation,
-    /// By handle and by how often the data was moved, at most this number of generations apart.
+    /// By handle and by how often the data was relocated, with at most this many generations.
     ByHandle(u8),
-    /// By isolation of a handle that is writing at the time, whoever wrote the victim.
+    /// By isolation of a handle that is writing at the time, whichever handle wrote the victim.
     ByWriter,
 }
 
 impl Relocation {
-    /// Generations of relocated data that are kept apart.
+    /// Returns the number of generations of relocated data that are separated.
     pub(crate) fn generations(self) -> u8 {
         match self {
             Relocation::ByHandle(generations) => generations,
@@ -40,25 +40,25 @@ impl Relocation {
     }
 }
 
-/// Where a device puts data, resolved from its configuration and sizes, and from what its policy requests where the
-/// configuration leaves the choice open.
+/// Where a device puts data, resolved from its configuration and sizes, and from the requests of its policy if the
+/// configuration leaves a choice open.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layout {
     /// Where relocated data goes.
     pub relocation: Relocation,
-    /// Which pages of a victim go where when it fills a reclaim unit.
+    /// Which pages of a victim fill the open reclaim unit and which go to the next.
     pub order: RelocationOrder,
     /// Separation of data within handles.
     pub separation: Option<Separation>,
-    /// Handles that may be split at once; all if the rule splits all.
+    /// Number of handles that may be split at once; all if the rule splits all.
     pub split_handles: u16,
 }
 
 impl DeviceConfig {
-    /// Checks the configuration and resolves the sizes of its device and where that puts data.
+    /// Checks the configuration, and resolves the sizes and the layout of its device.
     ///
     /// # Errors
-    /// Names the key and, where there is one, the nearest value that works.
+    /// Names the key and, if there is one, the nearest value that works.
     pub fn resolve(&self) -> Result<(Geometry, Layout), InvalidKey> {
         let geometry = Geometry::resolve(self)?;
         let layout = Layout::resolve(self, &geometry)?;
@@ -67,11 +67,11 @@ impl DeviceConfig {
 }
 
 impl Layout {
-    /// Resolves where a device of these sizes puts data.
+    /// Resolves the layout of a device of these sizes.
     ///
     /// # Errors
-    /// Names the key of a choice that contradicts another, or of a size with which the device could run
-    /// out of victims, with the smallest that works.
+    /// Names the key of a choice that contradicts another, or that of a size with which the device could run out of
+    /// victims and the smallest size that works.
     pub fn resolve(config: &DeviceConfig, geometry: &Geometry) -> Result<Layout, InvalidKey> {
         let layout = Layout::place(config, geometry)?;
         match layout.missing(geometry, 0) {
@@ -80,7 +80,7 @@ impl Layout {
         }
     }
 
-    /// As [`Self::resolve`], without checking whether there are enough reclaim units.
+    /// Like [`Self::resolve`], without checking whether there are enough reclaim units.
     fn place(config: &DeviceConfig, geometry: &Geometry) -> Result<Layout, InvalidKey> {
         let gc = &config.gc;
         let policy = policy::find(&gc.policy);
@@ -100,7 +100,7 @@ impl Layout {
     }
 
     /// Limits the generations that a policy requested to what the spare reclaim units allow: each generation keeps one
-    /// open for each handle.
+    /// reclaim unit open for each handle.
     fn fit_generations(&mut self, geometry: &Geometry) {
         if let Relocation::ByHandle(generations) = &mut self.relocation {
             let logs = u64::from(geometry.handles) * u64::from(geometry.groups);
@@ -108,8 +108,8 @@ impl Layout {
         }
     }
 
-    /// Limits the separation that a policy requests to what the spare reclaim units allow: all handles or none, and
-    /// with one log none.
+    /// Drops the separation that a policy requests unless the spare reclaim units allow it for all handles. With one
+    /// log, there is none.
     fn fit_asked(&mut self, geometry: &Geometry) {
         let Some(rule) = self.separation.filter(|rule| *rule != Separation::DeathTime) else {
             return;
@@ -124,9 +124,9 @@ impl Layout {
         }
     }
 
-    /// Limits the handles that separation by death time may split, with many open reclaim units each, to what the spare
-    /// reclaim units allow in addition to the generations; at least one handle if the configuration names the rule.
-    /// With one log there is nothing to split.
+    /// Limits the number of handles that separation by death time may split, each with many open reclaim units, to what
+    /// the spare reclaim units allow in addition to the generations; at least one handle if the configuration names the
+    /// rule. With one log, there is nothing to split.
     fn fit_separation(&mut self, geometry: &Geometry, named: bool) {
         if self.separation != Some(Separation::DeathTime) {
             return;
@@ -148,8 +148,8 @@ impl Layout {
         }
     }
 
-    /// Returns the maximum bytes of memory that a device needs: the map, the segment table at its bound, and the
-    /// reclaim unit table.
+    /// Returns the maximum memory of a device in bytes: the map, the segment table at its limit, and the reclaim unit
+    /// table.
     pub fn memory_bytes(&self, geometry: &Geometry) -> u64 {
         let births = if self.separation.is_some() { 16 } else { 0 };
         geometry.logical_pages * 4
@@ -157,23 +157,22 @@ impl Layout {
             + u64::from(geometry.ru_count) * 128
     }
 
-    /// Returns how many handles have their commands counted, for [`Relocation::ByWriter`]; otherwise none.
+    /// Returns the number of handles whose commands are counted: all for [`Relocation::ByWriter`], otherwise none.
     pub(crate) fn counted_writers(&self, geometry: &Geometry) -> u16 {
         if self.relocation == Relocation::ByWriter { geometry.handles } else { 0 }
     }
 
     /// Returns the number of destinations among which a policy may choose for a victim.
     pub(crate) fn destination_classes(&self, geometry: &Geometry) -> u8 {
-        // At most 128 handles.
+        // There are at most 128 handles.
         self.relocation.generations().max(self.counted_writers(geometry) as u8)
     }
 
-    /// Returns the number of open reclaim units of a handle for host writes: one for each class.
+    /// Returns the number of open reclaim units of a handle for host writes, one for each class.
     pub(crate) fn host_classes(&self) -> u32 {
         self.separation.map_or(1, |rule| u32::from(rule.host_classes()))
     }
 
-    /// Returns the sizes that separation rules depend on.
     pub(crate) fn separation_sizes(&self, geometry: &Geometry) -> Sizes {
         Sizes {
             logical_pages: geometry.logical_pages,
@@ -183,7 +182,7 @@ impl Layout {
         }
     }
 
-    /// Returns the maximum open reclaim units of one group: one for each handle and those of relocation.
+    /// Returns the maximum number of open reclaim units of a group: those of hosts and those of relocation.
     fn open_per_group(&self, geometry: &Geometry) -> u32 {
         let handles = u32::from(geometry.handles);
         let persistent = geometry.isolation.iter().filter(|i| **i == Isolation::Persistently);
@@ -205,17 +204,17 @@ impl Layout {
 
     /// Returns how many reclaim units a device of one group can lose without running out of victims.
     pub(crate) fn may_retire(&self, geometry: &Geometry) -> u32 {
-        // A device that changes its arrangement has one more open.
+        // A device that changes its arrangement has one more reclaim unit open.
         let usable = usable(geometry, self.open_per_group(geometry) + 1);
         usable.saturating_sub(needed(geometry)) as u32
     }
 
-    /// Returns how many more reclaim units it takes for the device never to run out of victims, with `more` open in
-    /// each group.
+    /// Returns how many more reclaim units the device needs so as never to run out of victims, with `more` additional
+    /// open ones in each group.
     ///
-    /// When GC is forced in a group at most `forced_free` of its reclaim units are free and at
-    /// most `open_per_group` and `more` open. If the rest can hold more than all logical pages, one of them
-    /// has a page that is not valid, so collecting it gains space: the device cannot get stuck.
+    /// When GC is forced in a group, at most `forced_free` of its reclaim units are free and at most `open_per_group`
+    /// plus `more` are open. If the rest can hold more than all logical pages, one of them has an invalid page, so
+    /// collecting it gains space and the device cannot get stuck.
     pub(crate) fn missing(&self, geometry: &Geometry, more: u32) -> u64 {
         needed(geometry).saturating_sub(usable(geometry, self.open_per_group(geometry) + more))
     }
@@ -241,7 +240,8 @@ impl Layout {
     }
 }
 
-/// Names the smallest number of reclaim units, or over-provisioning, with which a device never runs out of victims.
+/// Returns a text with the smallest number of reclaim units, or over-provisioning, with which a device never runs out
+/// of victims.
 fn smallest(config: &DeviceConfig, geometry: &Geometry) -> Result<String, InvalidKey> {
     if u32::try_from(needed(geometry)).is_err() {
         return Err(InvalidKey::new("reclaim_unit.size", "too small for the capacity"));
@@ -249,13 +249,13 @@ fn smallest(config: &DeviceConfig, geometry: &Geometry) -> Result<String, Invali
     let by_op = ru_count_key(config) == "overprovisioning";
     let most = 100 * (needed(geometry) + 1000);
     let mut count = u64::from(geometry.ru_count);
-    // Over-provisioning in ten-thousandths, as it is printed.
+    // Over-provisioning in ten-thousandths, as printed.
     let mut op = 0;
     loop {
         if by_op {
             op = (overprovisioning_of(config, count) * 1e4).ceil() as u64;
             let units = |op: u64| units_of(config, op as f64 / 1e4);
-            // Where nothing was rounded up, binary fractions may make one unit less of it.
+            // If nothing was rounded up, binary fractions may lose one unit.
             op += u64::from(units(op) < count);
             count = units(op);
         }
@@ -265,7 +265,7 @@ fn smallest(config: &DeviceConfig, geometry: &Geometry) -> Result<String, Invali
             InvalidKey::new("gc.forced_free", message)
         })?;
         let larger = Geometry { ru_count, ..geometry.clone() };
-        // With more spare reclaim units a policy may keep more of them open.
+        // With more spare reclaim units, a policy may keep more of them open.
         match Layout::place(config, &larger)?.missing(&larger, 0) {
             0 => break,
             missing => count += missing,
@@ -280,12 +280,12 @@ fn smallest(config: &DeviceConfig, geometry: &Geometry) -> Result<String, Invali
     })
 }
 
-/// Returns the reclaim units that hold more than all logical pages.
+/// Returns the number of reclaim units that hold more than all logical pages.
 fn needed(geometry: &Geometry) -> u64 {
     geometry.logical_pages / u64::from(geometry.pages_per_ru) + 1
 }
 
-/// Returns the reclaim units that can hold data when GC is forced, while this many are open in each group.
+/// Returns the number of reclaim units that can hold data when GC is forced, while `open` are open in each group.
 fn usable(geometry: &Geometry, open: u32) -> u64 {
     let of_group = |group| {
         let rus = geometry.group_range(group).len() as u32;
@@ -294,13 +294,13 @@ fn usable(geometry: &Geometry, open: u32) -> u64 {
     (0..geometry.groups).map(of_group).sum()
 }
 
-/// Returns how many reclaim units a policy may keep open for data that it separates.
+/// Returns the number of reclaim units that a policy may keep open for separated data.
 fn most_open(geometry: &Geometry) -> u64 {
     let logical = geometry.logical_pages.div_ceil(u64::from(geometry.pages_per_ru));
     u64::from(geometry.ru_count).saturating_sub(logical) / SPARE_PER_GENERATION
 }
 
-/// Returns where relocated data goes: what the configuration says, or otherwise what the policy requests.
+/// Returns where relocated data goes: where the configuration specifies or else where the policy requests.
 fn relocation(config: &DeviceConfig, asked: Option<Destination>) -> Result<Relocation, InvalidKey> {
     let GcConfig { separation, destination, generations, separate, .. } = config.gc;
     range("gc.generations", generations.into(), 8)?;

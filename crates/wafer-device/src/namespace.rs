@@ -1,8 +1,8 @@
-//! Namespaces that come and go while the device runs.
+//! Creation and deletion of namespaces while the device runs.
 //!
-//! A namespace is a run of logical pages. Deleting one deallocates its pages and leaves a gap; creating one takes the
-//! first gap that is large enough, and if only the sum of the gaps is, compacts the namespaces. Moving is cheap: the
-//! map holds labels, no segment knows its pages, so the labels of a run are copied and nothing else changes.
+//! A namespace is a run of logical pages. Deleting one deallocates its pages and leaves a gap. Creating one uses the
+//! first gap that is large enough; if only all gaps together are, it compacts the namespaces first. Moving is cheap:
+//! the map holds labels and no segment knows its pages, so copying the labels of a run is enough.
 
 use std::ops::Range;
 
@@ -20,15 +20,15 @@ pub enum NamespaceError {
     /// There is not enough capacity left.
     #[error("requested {asked} pages, but only {left} are free")]
     Capacity {
-        /// Requested pages.
+        /// Number of requested pages.
         asked: u64,
-        /// Pages that no namespace has.
+        /// Number of pages in no namespace.
         left: u64,
     },
-    /// There are already as many namespaces as possible.
+    /// The maximum number of namespaces exists already.
     #[error("there are {MAX_NAMESPACES} namespaces already")]
     TooMany,
-    /// The list names a handle that the device does not have, or one twice, or too many.
+    /// The list has a handle that the device does not have, a handle twice, or too many handles.
     #[error("handle {0} does not exist, is listed twice, or exceeds the 128 of a list")]
     Handle(RuhId),
 }
@@ -38,7 +38,7 @@ impl<O: Observer> Device<O> {
     /// handle 0 alone. Returns its number, the smallest that is free.
     ///
     /// # Errors
-    /// The list is not valid, or there is no room. Nothing changes then.
+    /// The list is invalid, or there is no room; nothing has changed.
     pub fn create_namespace(
         &mut self,
         pages: u64,
@@ -75,7 +75,7 @@ impl<O: Observer> Device<O> {
         Ok(NsId(number as u8))
     }
 
-    /// Deletes a namespace: its pages are deallocated, its number is free. False if there is none.
+    /// Deletes a namespace: deallocates its pages and frees its number. Returns false if there is none.
     pub fn delete_namespace(&mut self, namespace: NsId) -> bool {
         if !self.has_namespace(namespace) {
             return false;
@@ -88,7 +88,8 @@ impl<O: Observer> Device<O> {
         true
     }
 
-    /// Deletes a namespace whose pages are all deallocated, without visiting them: there may be hundreds of millions.
+    /// Deletes a namespace whose pages are all deallocated, without visiting them, of which there may be hundreds of
+    /// millions.
     pub fn delete_deallocated_namespace(&mut self, namespace: NsId) {
         let number = namespace.index();
         if self.has_namespace(namespace) {
@@ -103,7 +104,7 @@ impl<O: Observer> Device<O> {
         self.namespaces.get(namespace.index()).is_some_and(|n| !n.slots.is_empty())
     }
 
-    /// Returns the first of some pages of a namespace that is not mapped: never written, or deallocated since. Pages
+    /// Returns the first page in a range of a namespace that is unmapped: never written, or deallocated since. Pages
     /// beyond the namespace count as mapped.
     pub fn first_unmapped(&self, namespace: NsId, pages: Range<u64>) -> Option<u64> {
         let own = self.geometry.namespaces.get(namespace.index())?;
@@ -121,10 +122,10 @@ impl<O: Observer> Device<O> {
         self.geometry.logical_pages - used
     }
 
-    /// Derives what the write path needs to know about the namespaces.
+    /// Derives the layouts of the namespaces for the write path.
     pub(crate) fn place_namespaces(&mut self) {
         let geometry = &self.geometry;
-        // Without FDP and streams there is one handle, whatever the list says.
+        // Without FDP and streams, there is only one handle, whatever the list.
         let slot = |handle: &u16| u32::from((*handle).min(geometry.handles - 1));
         let all = geometry.namespaces.iter().zip(&geometry.namespace_handles);
         let layout = |(pages, handles): (&Range<u64>, &Vec<u16>)| NamespaceLayout {
@@ -165,7 +166,7 @@ impl<O: Observer> Device<O> {
             if from.start != to {
                 let map = self.map.run_mut(0, self.geometry.logical_pages);
                 map.copy_within(from.start as usize..from.end as usize, to as usize);
-                // What the run leaves behind lies at its old end.
+                // The pages that the run leaves behind are at its old end.
                 map[(to + count).max(from.start) as usize..from.end as usize].fill(UNMAPPED);
                 self.geometry.namespaces[number] = to..to + count;
             }

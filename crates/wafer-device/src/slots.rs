@@ -5,14 +5,13 @@ use crate::layout::Layout;
 use wafer_interface::{Owner, RuhId};
 use wafer_policies::Contents;
 
-/// How slots are numbered within a group: `handles` for hosts, then one for relocated data of
-/// initially isolated handles, then for each handle one for each generation of its relocated data
-/// that is kept apart.
+/// The numbering of slots within a group: `handles` for hosts, one for relocated data of initially isolated handles,
+/// for each handle one for each separated generation of its relocated data, and those of further classes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slots {
     pub(crate) handles: u32,
     pub(crate) generations: u32,
-    /// Classes of what hosts write; the slots of all but the first come last.
+    /// Number of classes of host writes; the slots of all but the first come last.
     pub(crate) classes: u32,
     pub(crate) per_group: u32,
 }
@@ -24,7 +23,7 @@ impl Slots {
         Self::of(handles, generations, layout.host_classes())
     }
 
-    /// Returns the numbers for these generations and classes of each handle.
+    /// Returns the numbering for these generations and classes of each handle.
     pub(crate) fn of(handles: u32, generations: u32, classes: u32) -> Self {
         Slots { handles, generations, classes, per_group: handles * (classes + generations) + 1 }
     }
@@ -33,12 +32,12 @@ impl Slots {
         self.handles
     }
 
-    /// Returns the slot of a handle's relocated data; `generation` counts from 0.
+    /// Returns the slot of a handle's relocated data; generations count from 0.
     pub(crate) fn own_gc(self, handle: u32, generation: u32) -> u32 {
         self.handles + 1 + handle * self.generations + generation
     }
 
-    /// Returns the first slot of the classes of hosts after the first.
+    /// Returns the first slot of the host classes after the first.
     fn classed(self) -> u32 {
         self.handles * (1 + self.generations) + 1
     }
@@ -53,7 +52,7 @@ impl Slots {
         group * self.per_group + self.classed() + within
     }
 
-    /// Returns what the slot is for, in any group.
+    /// Returns the kind of data of a slot, in any group.
     pub(crate) fn contents(self, slot: u32) -> Contents {
         let slot = slot % self.per_group;
         let of = |handle: u32| Owner::Handle(RuhId(handle as u16));

@@ -1,11 +1,11 @@
-//! Background collection ends.
+//! Termination of background GC.
 
 use wafer_device::Device;
 use wafer_interface::{Command, Placement};
 
 use crate::devices::{BLOCKS, config};
 
-/// However much of a victim may be valid, background GC takes none that is full: it would never end.
+/// Whatever share of a victim may be valid, background GC never collects a full one, because it would never end.
 #[test]
 fn background_gc_of_full_victims_ends() {
     for share in [0.999, 1.0] {

@@ -1,4 +1,4 @@
-//! Small devices and traffic for them.
+//! Small devices, and traffic for them.
 
 use wafer_device::policy::POLICIES;
 use wafer_device::{Destination, DeviceConfig, Isolation, Separation};
@@ -7,13 +7,13 @@ use wafer_interface::{Bytes, Command, FirmwareConfig, NsId, Op, Placement};
 /// Bytes of a page, and pages of a reclaim unit.
 pub(crate) const PAGE: u64 = 65536;
 pub(crate) const PAGES: u64 = 16;
-/// Logical reclaim units.
+/// Number of logical reclaim units.
 pub(crate) const RUS: u64 = 40;
 /// Logical blocks of a page and of the device.
 pub(crate) const BLOCKS: u64 = PAGE / 512;
 const CAPACITY: u64 = RUS * PAGES * BLOCKS;
 
-/// Every policy with every place for relocated data.
+/// Returns every policy with every destination of relocated data.
 pub(crate) fn all() -> Vec<DeviceConfig> {
     let destinations = [
         Destination::Isolation,
@@ -57,7 +57,7 @@ pub(crate) fn all() -> Vec<DeviceConfig> {
     all.into_iter().map(fitted).collect()
 }
 
-/// Everything that a drive does beside garbage collection, but for an SLC cache.
+/// All functions of a drive besides garbage collection, except an SLC cache.
 fn firmware() -> FirmwareConfig {
     FirmwareConfig {
         write_buffer: Bytes(5 * PAGE),
@@ -73,7 +73,7 @@ fn firmware() -> FirmwareConfig {
     }
 }
 
-/// The device with as few reclaim units as can work, and two more.
+/// Returns the device with the fewest reclaim units that work, plus two.
 fn fitted(mut config: DeviceConfig) -> DeviceConfig {
     config.reclaim_unit.count = Some(1);
     // The message ends with the smallest count that works.
@@ -83,7 +83,7 @@ fn fitted(mut config: DeviceConfig) -> DeviceConfig {
     config
 }
 
-/// A device of three handles and 40 logical reclaim units.
+/// Returns a device with three handles and 40 logical reclaim units.
 pub(crate) fn config(policy: &str) -> DeviceConfig {
     let config = serde_json::json!({
         "capacity": RUS * PAGES * PAGE, "page": PAGE, "handles": 3,
@@ -93,8 +93,8 @@ pub(crate) fn config(policy: &str) -> DeviceConfig {
     fitted(serde_json::from_value(config).unwrap())
 }
 
-/// A fill, then three streams: one sequential over nine tenths, one random over the same, one random over
-/// the rest; a part of a page, a deallocate, a read, an update and a command out of range now and then.
+/// Returns a fill, then three streams: one sequential over nine tenths, one random over the same, and one random over
+/// the rest; and now and then a part of a page, a deallocation, a read, an update or a command out of range.
 pub(crate) fn traffic(count: u64, seed: u64) -> Vec<Command> {
     let mut random = random(seed);
     let most = RUS * PAGES * 9 / 10;
@@ -119,7 +119,7 @@ pub(crate) fn traffic(count: u64, seed: u64) -> Vec<Command> {
     fill.chain(mixed).collect()
 }
 
-/// A source of numbers below a bound that look random: SplitMix64.
+/// Returns a source of pseudorandom numbers below a bound, by SplitMix64.
 pub(crate) fn random(seed: u64) -> impl FnMut(u64) -> u64 {
     let mut state = seed;
     move |bound| {

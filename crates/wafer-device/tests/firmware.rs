@@ -1,4 +1,4 @@
-//! What a drive does beside garbage collection has the effect that its keys promise.
+//! The functions besides garbage collection have the effects that their keys promise.
 
 use wafer_device::{Device, DeviceConfig};
 use wafer_interface::{
@@ -9,7 +9,7 @@ use crate::devices::{PAGE, PAGES, RUS, config, random};
 
 const BLOCKS: u64 = PAGE / 512;
 
-/// The device of 40 logical and 52 physical reclaim units with changed keys of `firmware`.
+/// Returns the device of 40 logical and 52 physical reclaim units with these keys of `firmware`.
 fn device(keys: serde_json::Value) -> DeviceConfig {
     let mut config = config("greedy");
     config.reclaim_unit.count = Some(RUS + 12);
@@ -26,7 +26,7 @@ fn fill() -> Vec<Command> {
     (0..RUS * PAGES).map(page).collect()
 }
 
-/// Random writes to the first `pages` pages.
+/// Returns random writes to the first `pages` pages.
 fn writes(count: u64, pages: u64) -> Vec<Command> {
     let mut random = random(7);
     (0..count).map(|_| page(random(pages))).collect()
@@ -48,7 +48,7 @@ fn a_buffer_unites_sequential_writes_of_parts_of_pages() {
     let small: Vec<Command> =
         (0..RUS * PAGES * 16).map(|at| Command::write(at * 8, 8, Placement(0))).collect();
     let plain = counters(serde_json::json!({}), std::slice::from_ref(&small));
-    // 4 KiB on pages of 64 KiB, and garbage collection of 16 device writes.
+    // 4 KiB writes on pages of 64 KiB, and garbage collection of 16 device writes.
     assert!(plain.waf() > 16.9 && plain.rmw_pages == RUS * PAGES * 16, "{plain:?}");
     let united = counters(serde_json::json!({"write_buffer": 2 * PAGE}), &[small]);
     // The last two pages still wait.
@@ -70,7 +70,7 @@ fn an_slc_cache_writes_twice_what_is_not_overwritten_in_it() {
     assert_eq!((once.cache_pages, once.host_pages), (RUS * PAGES, RUS * PAGES - 64));
     assert_eq!(once.media_bytes, (once.cache_pages + once.host_pages) * PAGE);
     let hot = counters(keys, &[writes(2000, 8)]);
-    // Places of overwritten pages are lost until their turn, so a few leave.
+    // The space of overwritten pages is lost until their turn, so a few pages leave.
     assert_eq!(hot.cache_pages, 2000);
     assert!(hot.host_pages < 20, "{hot:?}");
 }
@@ -80,7 +80,7 @@ fn parity_costs_its_share_of_full_units_and_more_of_those_closed_early() {
     let all = [fill(), writes(3000, RUS * PAGES)];
     let plain = counters(serde_json::json!({}), &all);
     let with = counters(serde_json::json!({"parity": 15}), &all);
-    // Two pages for 16 of data: the second stripe has one page.
+    // Two parity pages for 16 of data: the second stripe has one page.
     let closed = (with.host_pages + with.relocated_pages) / PAGES;
     assert!(with.parity_pages <= closed * 2 && with.parity_pages + 8 >= closed * 2, "{with:?}");
     assert_eq!(with.relocated_pages, plain.relocated_pages, "it takes no reclaim unit");
@@ -88,7 +88,7 @@ fn parity_costs_its_share_of_full_units_and_more_of_those_closed_early() {
     assert!(even.parity_pages * 2 <= with.parity_pages + 1);
 }
 
-/// Notes what was closed, collected and overdue.
+/// Records what was closed, collected and overdue.
 #[derive(Default)]
 struct Seen {
     overdue: u64,
@@ -134,7 +134,7 @@ fn refresh_moves_data_that_is_never_overwritten() {
     let all = [fill(), writes(10 * RUS * PAGES, 5 * PAGES)];
     let refreshed = counters(serde_json::json!({"refresh_after": 2.0}), &all);
     let plain = counters(serde_json::json!({}), &all);
-    // 35 cold units, about five times in ten device writes: every two, and a look a reclaim unit later.
+    // 35 cold units, about five times in ten device writes: every two, plus a check up to one reclaim unit later.
     let moved = refreshed.maintained_pages / PAGES;
     assert!((35 * 4..=35 * 6).contains(&moved), "{moved} of {refreshed:?}");
     assert!(refreshed.waf() > plain.waf() + 0.2, "{} {}", refreshed.waf(), plain.waf());
@@ -146,7 +146,8 @@ fn reads_move_what_they_disturb() {
     let reads: Vec<Command> = (0..1000).map(|at| read(at % PAGES)).collect();
     let config = device(serde_json::json!({"reads_before_move": 100}));
     let device = run(&config, Seen::default(), &[fill(), reads.clone()]);
-    // 1,000 reads of one unit's data: moved each hundred. Its data then lies in an open unit until that is full.
+    // 1,000 reads of one unit's data, which moves every hundred reads. Its data is then in an open unit until that is
+    // full.
     let moved = device.counters().maintained_rus;
     assert!((1..=10).contains(&moved), "{moved}");
     assert_eq!(device.observer().collected[0].1, PAGES as u32, "whole units move");
@@ -165,7 +166,8 @@ fn an_open_unit_is_closed_at_its_limit() {
     assert_eq!(never.observer().overdue, 0);
 }
 
-/// A device that ends: 52 units, of which 40 hold the data and one more is needed; one is kept free, up to five are open.
+/// Returns a device at the end of its life. Of 52 units, 40 hold the data and one more is needed; one is kept free, and
+/// up to five are open.
 fn ended() -> Device {
     let device = run(
         &device(serde_json::json!({"retire_after": 50})),
@@ -209,7 +211,7 @@ fn a_read_only_device_refuses_changes_and_still_reads() {
     assert_eq!(after.rejected - before.rejected, 3);
     assert_eq!(after.read_bytes - before.read_bytes, PAGE);
     assert_eq!((after.media_bytes, device.map_bytes()), (before.media_bytes, &map[..]));
-    // What was accepted before is applied.
+    // Commands that were accepted earlier are applied.
     device.apply_accepted(&[page(1), page(2)]);
     let accepted = device.counters();
     assert_eq!(accepted.host_pages - after.host_pages, 2);
@@ -219,8 +221,8 @@ fn a_read_only_device_refuses_changes_and_still_reads() {
     device.check_invariants().unwrap();
 }
 
-/// The fast path of writes needs segments of more than two pages, and a handle whose unit has room when that of another
-/// handle fills up and the device ends.
+/// The fast path of writes requires segments of more than two pages, and a handle whose unit has room when that of
+/// another handle fills up and the device ends.
 #[test]
 fn a_device_refuses_the_rest_of_the_batch_in_which_it_ends() {
     let mut config = config("greedy");
@@ -259,7 +261,7 @@ fn a_device_stays_read_only_when_it_is_restored() {
     assert_eq!(restored.check_writable(), device.check_writable());
 }
 
-/// Keys of a map of 40 translation pages of which memory holds so many.
+/// Returns the keys for a map of 40 translation pages, of which `pages` are in memory.
 fn map(pages: u64) -> serde_json::Value {
     serde_json::json!({"mapping_cache": pages * PAGE, "mapping_entries": 16})
 }
@@ -275,7 +277,7 @@ fn a_map_in_memory_costs_nothing() {
 #[test]
 fn sequential_writes_program_each_translation_page_once() {
     let filled = counters(map(1), &[fill(), fill()]);
-    // The last one is in memory. Data of one device write dies together: nothing moves.
+    // The last one is in memory. Data of one device write is invalidated together, so nothing moves.
     assert_eq!((filled.map_pages, filled.map_reads, filled.relocated_pages), (79, 40, 0));
     assert_eq!(filled.media_bytes, (filled.host_pages + 79) * PAGE);
 }
@@ -285,8 +287,8 @@ fn random_writes_cost_a_translation_page_each_and_relocation_more() {
     let all = [fill(), writes(20_000, RUS * PAGES)];
     let few = counters(map(2), &all);
     let per_write = few.map_pages as f64 / few.host_pages as f64;
-    // 19 of 20 writes miss; collections move about 2 pages for each, of which some share a translation page; and the
-    // region moves a quarter.
+    // 19 of 20 writes miss; collections relocate about 2 pages for each write, some of which share a translation page;
+    // and the region moves a quarter.
     let moved = few.relocated_pages as f64 / few.host_pages as f64;
     assert!((1.1..1.0 + 1.3 * (1.0 + moved)).contains(&per_write), "{per_write} {moved}");
     let half = counters(map(20), &all);

@@ -1,5 +1,5 @@
-//! Damaged states: always the same mutations of devices that worked. `WAFER_FUZZ_SAVE=1` writes the
-//! devices as seeds for cargo-fuzz; see `fuzz/README.md`.
+//! Damaged states: always the same mutations of used devices. `WAFER_FUZZ_SAVE=1` writes the devices as seeds for
+//! cargo-fuzz; see `fuzz/README.md`.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ pub(crate) mod target;
 
 use target::Outcome;
 
-/// Devices of every kind, fresh and worked.
+/// Returns devices of every kind, fresh and used.
 fn inputs() -> Vec<Vec<u8>> {
     let mut inputs = Vec::new();
     for kind in 0..target::kinds() {
@@ -40,7 +40,7 @@ fn saved_devices_are_accepted_and_damaged_ones_do_no_harm() {
     let (mut refused, mut accepted) = (0, 0);
     for input in &inputs {
         assert_eq!(target::state(input), Outcome::Accepted);
-        // The head of a state holds its tables; what a policy learned is long and repeats itself.
+        // The tables are at the head of a state; the learned state of a policy is long and repetitive.
         let head = input.len().min(6000) as u64;
         for _ in 0..if cfg!(miri) { 5 } else { 400 } {
             let mut damaged = input.clone();

@@ -1,4 +1,4 @@
-//! Devices of several reclaim groups: which group takes a write, and what it costs.
+//! Devices with several reclaim groups: which group receives a write, and what it costs.
 
 use serde_json::json;
 use wafer_device::{Device, DeviceConfig};
@@ -32,7 +32,7 @@ fn config(policy: &str, groups: u16, overprovisioning: f64) -> DeviceConfig {
     serde_json::from_value(config).unwrap()
 }
 
-/// The WAF of six capacities of uniform writes, after two, and how often they spilled.
+/// Returns the WAF of six capacities of uniform writes, after two others, and how often they spilled.
 fn waf(config: &DeviceConfig, placement: Placement) -> (f64, u64) {
     let mut device = Device::with_observer(config, 1, Spills::default()).unwrap();
     let mut random = random(3);
@@ -49,7 +49,7 @@ fn waf(config: &DeviceConfig, placement: Placement) -> (f64, u64) {
         let rus = device.geometry().group_range(group);
         rus.map(|ru| u64::from(device.valid_pages(RuId(ru)))).sum::<u64>()
     };
-    // Without directive all groups take their share.
+    // Without a directive, all groups receive their share.
     let share = if placement == Placement(0) { 10 } else { 80 };
     let least = PAGES * share / 100 / u64::from(config.groups);
     assert!((0..config.groups).all(|group| taken(group) > least), "{placement:?}");
@@ -59,7 +59,7 @@ fn waf(config: &DeviceConfig, placement: Placement) -> (f64, u64) {
 /// Writes that name no group cost about as much in several groups as in one: each keeps a few reclaim units open.
 #[test]
 fn writes_without_directive_go_to_all_groups() {
-    // A placement identifier that the namespace does not have is none.
+    // A placement identifier that the namespace does not define counts as none.
     for placement in [Placement::NONE, Placement(7)] {
         for (policy, spare) in [("greedy", 0.4), ("fifo", 0.5), ("cost-benefit", 0.6)] {
             let (one, _) = waf(&config(policy, 1, spare), placement);
@@ -72,7 +72,7 @@ fn writes_without_directive_go_to_all_groups() {
     }
 }
 
-/// More data directed at a group than it holds spills long before the group is full to the last page.
+/// If more data is directed at a group than it can hold, it spills long before the last page of the group is used.
 #[test]
 fn writes_directed_at_a_group_spill_when_space_there_is_dear() {
     for policy in ["greedy", "fifo"] {
@@ -84,7 +84,7 @@ fn writes_directed_at_a_group_spill_when_space_there_is_dear() {
     }
 }
 
-/// Data that fits into the group at which it is directed stays there.
+/// Data that fits into the named group stays there.
 #[test]
 fn writes_that_fit_into_their_group_do_not_spill() {
     let mut device = Device::with_observer(&config("greedy", 2, 0.2), 1, Spills::default());
@@ -105,7 +105,7 @@ fn writes_that_fit_into_their_group_do_not_spill() {
 fn adaptive_devices_do_not_depend_on_batches() {
     let mut random = random(5);
     let writes = (0..4 * PAGES).map(|number| {
-        // Half of the writes go to a twelfth of the device, which moves.
+        // Half of the writes go to a moving twelfth of the device.
         let hot = number % 2 == 0;
         let page =
             if hot { (number / PAGES * PAGES / 12) + random(PAGES / 12) } else { random(PAGES) };

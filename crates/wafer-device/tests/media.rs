@@ -1,14 +1,14 @@
-//! The media work that a device reports is the work that its counters count.
+//! The media work that a device reports matches its counters.
 
 use wafer_device::{Device, DeviceConfig};
 use wafer_interface::{Bytes, Cause, Closed, MediaWork, Observer, RuId};
 
 use crate::devices::{PAGE, PAGES, RUS, all, config, traffic};
 
-/// Replays the work: what is programmed where, and how often everything happened.
+/// Replays the work: tracks what is programmed where, and counts everything.
 #[derive(Default)]
 struct Media {
-    /// Pages of each reclaim unit that are programmed.
+    /// Number of programmed pages of each reclaim unit.
     written: Vec<u32>,
     host: u64,
     relocated: u64,
@@ -35,7 +35,7 @@ impl Observer for Media {
                 if self.written.len() <= ru.index() {
                     self.written.resize(ru.index() + 1, 0);
                 }
-                // Programs of a reclaim unit follow one another and do not pass its end.
+                // Programs of a reclaim unit are consecutive and do not exceed its end.
                 assert_eq!(first, self.written[ru.index()], "{work:?}");
                 self.written[ru.index()] += pages;
                 assert!(pages > 0 && u64::from(self.written[ru.index()]) <= PAGES, "{work:?}");
@@ -87,7 +87,7 @@ impl Observer for Media {
     }
 }
 
-/// Devices with an SLC cache, behind a write buffer and alone.
+/// Returns devices with an SLC cache, behind a write buffer and alone.
 fn cached() -> impl Iterator<Item = DeviceConfig> {
     [0, 7].into_iter().map(|buffer| {
         let mut cached = config("greedy");

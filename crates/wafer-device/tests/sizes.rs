@@ -1,4 +1,4 @@
-//! Sizes of devices that cannot be, and those that messages name instead.
+//! Impossible sizes of devices, and the sizes that messages suggest instead.
 
 use serde_json::json;
 use wafer_device::DeviceConfig;
@@ -14,7 +14,7 @@ fn config(policy: &str, [handles, groups]: [u16; 2], capacity: u64, spare: f64) 
     serde_json::from_value(config).unwrap()
 }
 
-/// Policies that keep more reclaim units open where more are spare do so at the size that is named, too.
+/// This also holds for policies that keep more reclaim units open if more are spare.
 #[test]
 fn the_size_that_a_message_names_works() {
     let mut refused = 0;

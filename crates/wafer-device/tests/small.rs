@@ -1,5 +1,5 @@
-//! Small cases that reach all unsafe code of the device, for `scripts/miri`: the map by page and by run,
-//! the counts of reclaim units, and the index of the smallest.
+//! Small cases that reach all unsafe code of the device, for `scripts/miri`: the map by page and by run, the counts of
+//! reclaim units, and the index of the minimum.
 
 use wafer_device::Device;
 use wafer_interface::{Command, NsId, Placement, RuId};
@@ -49,7 +49,7 @@ fn pages_one_by_one_and_in_runs_are_where_a_plain_list_has_them() {
 
 #[test]
 fn batches_and_collections_of_every_kind_keep_the_invariants() {
-    // Under Miri the greedy devices without and with classes: policies hold no unsafe code.
+    // Under Miri, only the greedy devices without and with classes, since policies have no unsafe code.
     for kind in (0..kinds()).filter(|kind| !cfg!(miri) || *kind < 2) {
         let mut device = Device::new(&config(kind), 2).unwrap();
         device.apply(&traffic(if cfg!(miri) { 300 } else { 700 }));

@@ -1,5 +1,5 @@
-//! Saved devices: restored equals uninterrupted for every policy, and crafted states are refused with the
-//! name of the field.
+//! Saved devices: a restored device equals an uninterrupted one for every policy, and crafted states are refused with
+//! the name of the field.
 
 use serde_json::{Value, json};
 use wafer_device::{Device, DeviceConfig, DeviceState, StateError};
@@ -20,7 +20,7 @@ fn restored_equals_uninterrupted_for_every_policy_and_destination() {
         let commands = traffic(6000, at);
         let mut device = Device::new(&config, at).unwrap();
         let mut saved = Device::new(&config, at).unwrap();
-        // Twice, the first time right after the fill.
+        // The device is restored twice, the first time right after the fill.
         for batch in commands.chunks(2800) {
             device.apply(batch);
             saved.apply(batch);
@@ -41,8 +41,8 @@ fn restored_equals_uninterrupted_for_every_policy_and_destination() {
     }
 }
 
-/// Gaps, reused numbers and moved namespaces survive: a device that is restored after every creation and
-/// deletion goes on like one that is not.
+/// Gaps, reused numbers and moved namespaces survive: a device that is restored after every creation and deletion
+/// continues like one that is not.
 #[test]
 fn restored_equals_uninterrupted_while_namespaces_come_and_go() {
     let all_pages = RUS * PAGES;
@@ -52,7 +52,7 @@ fn restored_equals_uninterrupted_while_namespaces_come_and_go() {
         let mut saved = Device::new(&config, at).unwrap();
         let (mut created, mut refused, mut deleted) = (0, 0, 0);
         for round in 0..60 {
-            // The namespace of the whole capacity goes first.
+            // The namespace of the whole capacity is deleted first.
             let number = NsId(if round == 0 { 0 } else { random(5) as u8 });
             if round == 0 || random(2) == 0 {
                 let gone = device.delete_namespace(number);
@@ -94,14 +94,14 @@ fn restored_equals_uninterrupted_while_namespaces_come_and_go() {
     }
 }
 
-/// A device that worked, as JSON, and its map.
+/// Returns a used device as JSON, and its map.
 fn worked(config: &DeviceConfig) -> (Value, Vec<u8>) {
     let mut device = Device::new(config, 1).unwrap();
     device.apply(&traffic(4000, 1));
     (serde_json::to_value(device.state()).unwrap(), device.map_bytes().to_vec())
 }
 
-/// The error of a state that was changed.
+/// Returns the error of restoring a changed state.
 fn refused(config: &DeviceConfig, change: impl FnOnce(&mut Value, &mut [u8])) -> String {
     let (mut state, mut map) = worked(config);
     change(&mut state, &mut map);
@@ -111,7 +111,6 @@ fn refused(config: &DeviceConfig, change: impl FnOnce(&mut Value, &mut [u8])) ->
     }
 }
 
-/// A change of a state.
 type Change = Box<dyn FnOnce(&mut Value)>;
 
 fn shorten(at: &'static str) -> Change {
@@ -199,7 +198,7 @@ fn crafted_states_are_refused_with_the_name_of_the_field() {
     let mut wrong = Vec::new();
     for (number, (field, change)) in cases.into_iter().enumerate() {
         let error = refused(&config, |state, _| change(state));
-        // Sizes that the configuration gives have a sentence of their own.
+        // Sizes that follow from the configuration have their own message.
         let named = error.starts_with(&format!("damaged: `{field}"))
             || error.starts_with("the state is of a device with");
         if !named {

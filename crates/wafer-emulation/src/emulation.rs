@@ -44,8 +44,8 @@ pub fn shape(geometry: &Geometry) -> Shape {
 struct Shared {
     started: Instant,
     state: Mutex<State>,
-    /// Has a lock of its own, because making a record of them takes a millisecond. Nobody waits for it with the state
-    /// locked.
+    /// Has its own lock, because creating a record takes a millisecond. Nobody waits for this lock while holding the
+    /// state's.
     statistics: Mutex<Statistics>,
     /// Notified when the next event comes before the thread would wake up.
     sooner: Condvar,
@@ -53,9 +53,9 @@ struct Shared {
 
 struct State {
     schedule: Schedule,
-    /// The time at which the thread wakes up; 0 while it is awake.
+    /// The time at which the thread will wake up; 0 while it is awake.
     asleep_until: Time,
-    /// Commands that have completed and are not in the statistics yet.
+    /// Commands that have completed but are not in the statistics yet.
     uncounted: Vec<(Done, Command)>,
     ended: bool,
 }
@@ -64,7 +64,8 @@ impl Emulation {
     /// Starts idle media.
     ///
     /// # Errors
-    /// The key of the configuration that does not fit the device, and why; or the system has no thread left.
+    /// A key of the configuration does not fit the device, or no thread can be started. The error has the key and the
+    /// reason.
     pub fn start(config: &TimingConfig, shape: Shape) -> Result<Self, (&'static str, String)> {
         let schedule = Schedule::new(Media::new(config, shape)?);
         let shared = Arc::new(Shared {
@@ -103,7 +104,7 @@ impl Emulation {
         u64::from(queue) << QUEUE_SHIFT | number
     }
 
-    /// Starts media work. Must be called in the order in which the device executed the commands; `request` builds the
+    /// Starts media work. Must be called in the order in which the device executed the commands; `request` creates the
     /// request for the current time. A command may have several requests.
     pub fn submit(
         &self,
@@ -118,8 +119,8 @@ impl Emulation {
         self.shared.wake_if_sooner(&mut state);
     }
 
-    /// Wakes `wake` when all requests of a ticket are done. Returns false if the ticket has no requests, so the command is
-    /// complete.
+    /// Wakes `wake` when all requests of a ticket are done. Returns false if the ticket has no requests, in which case
+    /// the command is complete.
     pub fn hold(&self, ticket: u64, wake: Weak<dyn Wake>) -> bool {
         let mut state = self.shared.lock();
         let held = state.schedule.hold(ticket, wake);
@@ -183,7 +184,7 @@ impl Shared {
             let now = self.now();
             state.schedule.advance(now, &mut completed);
             if !completed.is_empty() {
-                // First, so that a record has all commands that hosts know to be complete.
+                // Done before waking, so that a record has all commands that hosts know to be complete.
                 state.uncounted.extend(completed.iter().map(|c| (c.done, c.command)));
                 drop(state);
                 for Completed { ticket, done, wake, .. } in completed.drain(..) {
@@ -203,7 +204,7 @@ impl Shared {
                 drop(statistics);
                 uncounted.clear();
                 state = self.lock();
-                // Keeps the memory for the next.
+                // Keeps the allocation for the next commands.
                 if state.uncounted.is_empty() {
                     state.uncounted = uncounted;
                 }

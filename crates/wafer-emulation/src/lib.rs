@@ -12,12 +12,12 @@
 //!
 //! # Invariants
 //! - No command completes early. It completes late by whatever the machine adds: thread wake-up, server and network. A
-//!   command that took longer to execute than the model allows completes immediately.
+//!   command that took longer to execute than its latency in the model completes immediately.
 //! - The device counts a command before it is scheduled, so byte counts do not depend on time.
 //!
 //! # Error model
-//! Starting an emulation fails if a key of the configuration does not fit the device, or if the system has no thread
-//! left. Nothing else fails.
+//! Starting an emulation fails if a key of the configuration does not fit the device, or if no thread can be started.
+//! Nothing else fails.
 //!
 //! # What it does not implement
 //! Catching up: a machine that is slower than the drive makes the drive look slower.

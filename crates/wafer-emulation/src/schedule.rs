@@ -18,11 +18,11 @@ pub trait Wake: Send + Sync {
 
 /// A command whose completion is held.
 struct Held {
-    /// Number of requests that are not done.
+    /// Number of requests that are not done yet.
     left: u32,
-    /// What it counts as: a command that reads and writes counts as a write.
+    /// The command that it counts as: one that reads and writes counts as a write.
     command: Command,
-    /// All its requests as one: submitted with the first, it takes as long as the slowest so far.
+    /// All its requests as one, which is submitted with the first and takes as long as the slowest so far.
     done: Done,
     /// The latest end so far.
     end: Time,
@@ -116,7 +116,7 @@ impl Schedule {
         true
     }
 
-    /// Lets the media work until `now`, and appends the commands that complete by then.
+    /// Runs the media until `now`, and appends the commands that complete by then.
     pub(crate) fn advance(&mut self, now: Time, completed: &mut Vec<Completed>) {
         self.run(now);
         while let Some(Reverse((time, ticket))) = self.due.peek()
@@ -129,12 +129,12 @@ impl Schedule {
         }
     }
 
-    /// Returns what the media have done by `now`, and on how many dies.
+    /// Returns the counts of the media up to `now`, and the number of dies.
     pub(crate) fn counts(&self, now: Time) -> (MediaCounts, usize) {
         (self.media.counts_until(now), self.media.die_count())
     }
 
-    /// Returns when the next thing happens without another request.
+    /// Returns when the next event or completion occurs, without another request.
     pub(crate) fn next(&mut self) -> Option<Time> {
         let due = self.due.peek().map(|Reverse((time, _))| *time);
         self.media.next_event().into_iter().chain(due).min()

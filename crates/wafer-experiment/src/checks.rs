@@ -1,4 +1,4 @@
-//! Comparison of an experiment with its measured curve: `[validate]` of an experiment file.
+//! Comparison of an experiment with its measured curve, `[validate]` of an experiment file.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,12 +21,12 @@ pub struct Checks {
 pub enum Standing {
     /// No parameter was chosen from this curve.
     Predicted,
-    /// Some parameters were chosen from this curve: agreement shows its form, not its height.
+    /// Some parameters were chosen from this curve, so agreement confirms its shape, not its level.
     Calibrated,
 }
 
 impl Checks {
-    /// Checks that volumes and tolerances pair up. An error names the key.
+    /// Checks that volumes and tolerances match. An error names the key.
     pub fn check(&self) -> Result<(), (&'static str, String)> {
         if self.volumes.is_empty() || self.volumes.len() != self.tolerance_percent.len() {
             let reason = format!(

@@ -24,9 +24,9 @@ pub enum LabError {
     /// One of several workloads cannot be used.
     #[error("{part}")]
     Part {
-        /// Which one.
+        /// Name of the workload.
         part: String,
-        /// Why.
+        /// The reason.
         #[source]
         source: Box<LabError>,
     },
@@ -43,7 +43,7 @@ pub enum LabError {
     /// The run started and failed.
     #[error("{0}")]
     Run(String),
-    /// Stopped by the user.
+    /// The user stopped the run.
     #[error("interrupted; only results of runs that had ended were written")]
     Cancelled,
 }
@@ -65,7 +65,7 @@ impl LabError {
         LabError::config(Place::Argument(name), reason)
     }
 
-    /// Returns this error as that of a named part.
+    /// Returns this error as that of a part with this name.
     #[must_use]
     pub fn of(self, part: &str) -> Self {
         LabError::Part { part: part.to_owned(), source: Box::new(self) }

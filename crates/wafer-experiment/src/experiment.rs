@@ -1,5 +1,5 @@
-//! Experiments: a device, a workload, a volume and a seed, from a file, from options, or from a file with
-//! options that override it.
+//! Experiments: a device, a workload, a volume and a seed, from a file, from options, or from a file that options
+//! override.
 
 mod file;
 
@@ -20,7 +20,7 @@ use wafer_config::Place;
 use wafer_config::schema::names;
 use wafer_config::{Files, Layers, ResolvedDevice, base_layers, load_device, resolve};
 
-/// A run that is ready to be built.
+/// A specification of a run.
 #[derive(Clone, Debug)]
 pub struct Experiment {
     /// Name for tables and files.
@@ -29,13 +29,13 @@ pub struct Experiment {
     pub device: ResolvedDevice,
     /// The workload.
     pub workload: Workload,
-    /// Host bytes to write; none is until the workload ends.
+    /// Host bytes to write; `None`: until the workload ends.
     pub volume: Option<Volume>,
     /// Shares of the bytes of jobs that run at the same time, `JOB=SHARE,...`.
     pub pace: Option<String>,
     /// CSV file whose columns `pace` may name.
     pub pace_from: Option<PathBuf>,
-    /// Where the experiment file sets `pace`; none where an option does.
+    /// Where the experiment file sets `pace`; `None` if an option does.
     pub pace_place: Option<Place>,
     /// Random seed.
     pub seed: u64,
@@ -43,7 +43,7 @@ pub struct Experiment {
     pub samples: usize,
     /// State of the device at the start.
     pub precondition: Precondition,
-    /// Whether to record attribution: whose invalidations cause relocations of whose data.
+    /// Whether to record attribution of relocations to handles.
     pub attribution: bool,
     /// Whether the run has a clock.
     pub timed: bool,
@@ -58,13 +58,13 @@ pub struct Experiment {
 pub struct Checked {
     /// The experiment.
     pub experiment: Experiment,
-    /// Options of the job file without effect on what is written.
+    /// Options of the job file that do not affect what is written.
     pub ignored: Vec<wafer_record::record::IgnoredOption>,
     /// Notes for the user before the run, one line each.
     pub notices: Vec<String>,
     /// Bytes of memory that the run takes, device and workload.
     pub memory_bytes: u64,
-    /// Bytes that the workload writes, if it ends on its own; none where its own clock or the volume ends it.
+    /// Bytes that the workload writes if it ends on its own; `None` if its run time or the volume ends it.
     pub total_bytes: Option<u64>,
 }
 
@@ -135,7 +135,7 @@ impl Options {
 /// Maximum multiples of the logical capacity that a run may write: years on a real drive.
 const MOST_VOLUMES: f64 = 1e6;
 
-/// Refuses a volume that no run reaches.
+/// Refuses a volume that no run could reach.
 fn check_volume(volume: Volume, device: &ResolvedDevice) -> Result<(), String> {
     let most = MOST_VOLUMES * device.logical_bytes() as f64;
     match volume.bytes(device.logical_bytes()) as f64 <= most {
@@ -150,8 +150,8 @@ impl Experiment {
         Self::from_text(path, &read_text(path)?, options)
     }
 
-    /// As [`Experiment::from_file`] from the text of a file, which need not exist: `path` names it in
-    /// messages, and relative paths start at its folder.
+    /// Like [`Experiment::from_file`], from the text of a file that need not exist: `path` names it in messages, and
+    /// relative paths start at its folder.
     ///
     /// # Errors
     /// The text is invalid; the message names line and key.
@@ -252,7 +252,7 @@ impl Experiment {
         }
     }
 
-    /// Returns the files that the run reads, without those that name each other.
+    /// Returns the files that the run reads.
     pub fn files(&self) -> Vec<PathBuf> {
         let optional = [&self.pace_from, &self.compare].into_iter().flatten().cloned();
         let device = std::iter::once(self.device.name.clone().into());
@@ -264,15 +264,14 @@ impl Experiment {
         Some(self.volume?.bytes(self.device.logical_bytes()))
     }
 
-    /// Returns a note where the run ends late, only by the runtime of its jobs, or before a fresh drive is full, so that
-    /// garbage collection hardly begins. `total_bytes` is what the workload [writes](Checked::total_bytes); it only
-    /// matters without a volume.
+    /// Returns a note if the run ends late, only by the runtime of its jobs, or before a fresh drive is full and
+    /// garbage collection has begun. `total_bytes` is [`Checked::total_bytes`]; it only matters without a volume.
     pub fn unusual_end(&self, total_bytes: Option<u64>) -> Option<String> {
         let (path, capacity) = (self.workload.path(), self.device.logical_bytes());
         let hint = "volume 5x ends the run after five capacities";
         let Some(volume) = self.volume else {
             return match total_bytes.map(|total| total / capacity.max(1)) {
-                // With a clock, jobs end by `runtime` in model time, as intended.
+                // With a clock, jobs end as intended, by `runtime` in model time.
                 None if self.timed => None,
                 None => Some(format!("{path}: runs until the runtime of the jobs ends; {hint}")),
                 Some(volumes) => (volumes >= MANY_VOLUMES)
@@ -288,12 +287,12 @@ impl Experiment {
         })
     }
 
-    /// Returns the times of the device, for a run with a clock.
+    /// Returns the timing of the device, for a run with a clock.
     pub fn timing(&self) -> Option<&TimingConfig> {
         self.device.config.timing.as_ref().filter(|_| self.timed)
     }
 
-    /// Returns the target that the workload is built for.
+    /// Returns the target for building the workload.
     pub fn target(&self) -> SourceTarget<'_> {
         SourceTarget {
             device: &self.device,
@@ -320,10 +319,10 @@ impl Experiment {
         self.workload.build(&self.target())
     }
 
-    /// Builds the workload without running it, so that its errors come before anything runs.
+    /// Builds the workload without running it, to find errors before anything runs.
     ///
     /// # Errors
-    /// As [`Experiment::build`], or the run does not fit into memory.
+    /// Like [`Experiment::build`], or the run does not fit into memory.
     pub fn check(self) -> Result<Checked, LabError> {
         let device_bytes = self.device.memory_bytes();
         self.check_memory(device_bytes)?;
@@ -340,10 +339,10 @@ impl Experiment {
         })
     }
 
-    /// Returns the memory that the run takes, in bytes, on any machine.
+    /// Returns the memory that the run takes in bytes, whether the machine has it or not.
     ///
     /// # Errors
-    /// As [`Experiment::build`].
+    /// Like [`Experiment::build`].
     pub fn needed_memory(&self) -> Result<u64, LabError> {
         Ok(self.device.memory_bytes() + self.build()?.memory_bytes)
     }
@@ -359,7 +358,7 @@ impl Experiment {
     }
 }
 
-/// `device = "warp"`, or `[device]` with `profile` and overrides.
+/// Reads `device = "warp"`, or `[device]` with `profile` and overrides.
 fn device_of_file(
     layers: &mut Layers,
     folder: &Path,
@@ -379,7 +378,7 @@ fn device_of_file(
         Err(_) => return Err(malformed.into()),
         Ok(mut table) => match table.take_string("profile")? {
             Some(name) => (name, Some(table)),
-            // The table is a whole device.
+            // The table is a complete device.
             None => return Ok(resolve("device", table, &options.set)?),
         },
     };

@@ -1,24 +1,25 @@
-//! What to run: a device, a workload, a volume and a seed, from a file, from options, or from both.
+//! Experiments: a device, a workload, a volume and a seed, from a file, from options, or from both.
 //!
 //! # What it is
-//! - [`Experiment`]: what to run; `wafer-lab` runs it;
-//! - [`Source`]: a workload of any kind, from which [`Experiment::build`] makes a stream of commands;
-//! - [`experiment_schema`]: JSON Schema of experiment files, from the types that read them;
+//! - [`Experiment`]: the specification of a run; `wafer-lab` runs it;
+//! - [`Source`]: a workload of any kind, from which [`Experiment::build`] creates a stream of commands;
+//! - [`experiment_schema`]: the JSON Schema of experiment files, generated from the types that read them;
 //! - [`Reference`]: a published curve to compare a run with.
 //!
 //! # Architecture
-//! - `experiment.rs` reads files and options, `experiment/file.rs` declares their keys. `source/`: workloads, one kind a file.
-//! - `placements.rs`: placement indices of workloads as identifiers. `provenance.rs`: where a record comes from.
+//! - `experiment.rs` reads files and options, `experiment/file.rs` declares their keys. `source/`: workloads, one file
+//!   for each kind.
+//! - `placements.rs`: translation of placement indices to identifiers. `provenance.rs`: the provenance of a record.
 //!
 //! # Invariants
 //! - The same file, options and seed give the same stream of commands.
-//! - Streams are made here and come from the crates below. What is on the path of every command is not here: this crate is
-//!   compiled for size.
+//! - Streams are created here, but implemented in the crates below: this crate is compiled for size, so nothing on the
+//!   path of every command is in it.
 //!
 //! # Error model
-//! [`LabError`], one line each, with its causes as sources. [`LabError::is_usage`] separates errors in the
-//! user's input (with file, line and key) from later failures. Errors name arguments by their role; the
-//! command line and Python add their own words. No input file causes a panic.
+//! [`LabError`], one line each, with its causes as sources. [`LabError::is_usage`] separates errors in the user's input
+//! (with file, line and key) from later failures. Errors name arguments by their role; the command line and Python
+//! spell them in their own way. No input file causes a panic.
 
 mod checks;
 mod error;

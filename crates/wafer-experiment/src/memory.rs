@@ -1,13 +1,13 @@
-//! How much memory there is, how much a run took, and whether one fits.
+//! Available memory, the memory that a run took, and whether one fits.
 
 use std::fs;
 
 use crate::error::LabError;
 
-/// Refuses what needs more bytes of memory than are available, as far as that is known. `what` begins the message.
+/// Refuses a run that needs more bytes of memory than are available, if that is known. The message begins with `what`.
 ///
 /// # Errors
-/// It does not fit.
+/// The run does not fit.
 pub fn refuse_if_short(what: String, needed: u64, available: Option<u64>) -> Result<(), LabError> {
     match available {
         Some(available) if needed > available => Err(LabError::Memory { what, needed, available }),
@@ -15,20 +15,20 @@ pub fn refuse_if_short(what: String, needed: u64, available: Option<u64>) -> Res
     }
 }
 
-/// Returns the value of the line `key` of a `/proc` file in kB, in bytes.
+/// Returns the value of the line `key` of a `/proc` file, converted from kB to bytes.
 fn kilobytes(path: &str, key: &str) -> Option<u64> {
     let text = fs::read_to_string(path).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kb| kb * 1024)
 }
 
-/// Returns the largest resident set of this process so far, bytes; 0 if the system does not report it.
+/// Returns the peak resident set size of this process so far in bytes; 0 if the system does not report it.
 pub fn peak_rss_bytes() -> u64 {
     kilobytes("/proc/self/status", "VmHWM").unwrap_or(0)
 }
 
-/// Returns the memory available to runs, bytes: the minimum of the system's and what is left of the control group's
-/// limit. None if neither is known.
+/// Returns the memory available to runs in bytes: the minimum of the system's available memory and the rest of the
+/// control group's limit. `None` if neither is known.
 #[cfg(not(target_arch = "wasm32"))]
 pub fn available_memory() -> Option<u64> {
     let number = |path: &str| fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
@@ -37,7 +37,7 @@ pub fn available_memory() -> Option<u64> {
     [kilobytes("/proc/meminfo", "MemAvailable"), group].into_iter().flatten().min()
 }
 
-/// Returns the memory available to runs, bytes: what a module may still take of its 4 GiB.
+/// Returns the memory available to runs in bytes: the rest of the 4 GiB that a module may take.
 #[cfg(target_arch = "wasm32")]
 pub fn available_memory() -> Option<u64> {
     const PAGE: u64 = 64 << 10;

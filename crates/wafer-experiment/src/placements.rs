@@ -1,14 +1,14 @@
-//! The placement indices of a workload as placement identifiers.
+//! Translation of placement indices to placement identifiers.
 
 use wafer_device::Geometry;
 use wafer_interface::{Command, NsId, Placement, StreamDescription};
 
-/// Translates the placement indices of a workload to placement identifiers. Indices count through the
-/// Reclaim Unit Handle Status of the namespace, which lists every group of every handle.
+/// Translates the placement indices of a workload to placement identifiers. Indices follow the order of the namespace's
+/// Reclaim Unit Handle Status, which lists every group of every handle.
 #[derive(Debug)]
 pub struct Placements(Option<Vec<Vec<Placement>>>);
 
-/// An identifier that no namespace defines: beyond every list, and not the absence of a directive.
+/// An identifier that no namespace defines, other than [`Placement::NONE`].
 const UNKNOWN: Placement = Placement(u16::MAX - 1);
 
 impl Placements {

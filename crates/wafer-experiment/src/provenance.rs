@@ -1,4 +1,4 @@
-//! Where a record comes from: version, configuration, workload, seed and host.
+//! The provenance of a record: version, configuration, workload, seed and host.
 
 use std::time::SystemTime;
 
@@ -9,10 +9,10 @@ use wafer_record::record::{IgnoredOption, Provenance, WorkloadRecord, rfc3339};
 
 use crate::experiment::Experiment;
 
-/// Commit that the library was built from, or "unknown".
+/// The commit that the library was built from, or "unknown".
 pub const GIT: &str = env!("WAFER_GIT");
 
-/// Returns the provenance of a record of a device, started at `started`.
+/// Returns the provenance of a record of a device whose run started at `started`.
 pub fn provenance(device: &ResolvedDevice, kind: Kind, started: SystemTime) -> Provenance {
     Provenance {
         kind,

@@ -16,9 +16,9 @@ use crate::error::LabError;
 /// and the `write_rate` of the real device, bytes per second.
 #[derive(Clone, Debug)]
 pub struct Reference {
-    /// Source of the figures.
+    /// Source of the values.
     pub source: Option<String>,
-    /// Bytes per second that the media of the real device took.
+    /// Media write rate of the real device, bytes per second.
     pub write_rate: Option<Bytes>,
     points: Points,
 }
@@ -47,11 +47,11 @@ pub struct ComparisonRow {
 /// A run compared with a reference.
 #[derive(Clone, Debug)]
 pub struct Comparison {
-    /// The file of the reference.
+    /// The reference file.
     pub reference: String,
-    /// Source of its figures.
+    /// Source of its values.
     pub source: Option<String>,
-    /// Volumes that both have.
+    /// The volumes that both reach.
     pub rows: Vec<ComparisonRow>,
 }
 
@@ -123,8 +123,7 @@ impl Reference {
         Ok(Reference { source: remark("source"), write_rate, points })
     }
 
-    /// Returns the cumulative WAF at a volume, interpolated linearly (WAF, or media bytes); none
-    /// outside the table.
+    /// Returns the cumulative WAF at a volume, interpolating WAF or media bytes linearly; `None` outside the table.
     pub fn waf_at(&self, volume: f64, logical_bytes: u64) -> Option<f64> {
         match &self.points {
             Points::Waf(points) => interpolate(points, volume),
@@ -153,7 +152,7 @@ impl Reference {
         }
     }
 
-    /// Compares a record with the table at the volumes that both have.
+    /// Compares a record with the table at the volumes that both reach.
     pub fn compare(&self, path: &Path, record: &Record) -> Comparison {
         let logical = record.logical_bytes();
         let row = |volume: f64| {

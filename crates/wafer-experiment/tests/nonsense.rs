@@ -1,5 +1,5 @@
-//! Every key of every configuration under values that mean nothing: each is refused in one line that names
-//! the key, before anything runs. The keys come from the schema, so a new one is tested too.
+//! Sets every key of every configuration to nonsensical values: each is refused in one line that names the key, before
+//! anything runs. The keys come from the schema, so a new key is tested, too.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use wafer_config::load_device;
 use wafer_config::{Key, keys};
 use wafer_experiment::{Experiment, Options, experiment_schema};
 
-/// Values that no number, size, time or choice can have.
+/// Values that are invalid for every number, size, time or choice.
 const NONSENSE: [&str; 15] = [
     "nan",
     "inf",
@@ -26,7 +26,7 @@ const NONSENSE: [&str; 15] = [
     "{}",
     "{ a = 1 }",
 ];
-/// Keys for which a huge whole number means something, and why.
+/// Keys for which a huge whole number is valid, and why.
 const HUGE: [&str; 3] = [
     "seed",       // any number
     "page_cache", // a cache that never fills
@@ -44,7 +44,7 @@ fn keys_of(name: &str) -> Vec<Key> {
     keys(&root, table)
 }
 
-/// Reports whether a value is nonsense for a key: text may be anything.
+/// Reports whether a value is nonsense for a key; text may be anything.
 fn is_nonsense(key: &Key, value: &str) -> bool {
     let text = value.starts_with('"');
     let whole = value == "9223372036854775807";
@@ -55,7 +55,7 @@ fn is_nonsense(key: &Key, value: &str) -> bool {
     }
 }
 
-/// Tries every nonsense value of every key; `attempt` sets it and returns the error, if any.
+/// Tries every nonsensical value for every key; `attempt` sets it and returns the error, if any.
 fn refused(what: &str, keys: &[Key], attempt: impl Fn(&Key, &str) -> Option<String>) -> u32 {
     let mut wrong = Vec::new();
     let mut tried = 0;
@@ -74,7 +74,7 @@ fn refused(what: &str, keys: &[Key], attempt: impl Fn(&Key, &str) -> Option<Stri
     tried
 }
 
-/// Returns the error of an experiment that is checked, and never run.
+/// Returns the error of an experiment that is checked but not run.
 fn of_experiment(text: &str) -> Option<String> {
     let experiment = Experiment::from_text(Path::new("e.toml"), text, &Options::default());
     match experiment.and_then(Experiment::check) {
@@ -163,7 +163,7 @@ fn keys_of_traces() {
     let head = format!("volume = \"1MiB\"\n[device]\n{DEVICE}");
     let options: Vec<Key> = keys_of("workload-trace")
         .into_iter()
-        // Names and rules are text of any kind; rules have tests of their own.
+        // Names and rules are arbitrary text; rules have their own tests.
         .filter(|key| !["trace", "volume", "placement"].contains(&key.name.as_str()))
         .collect();
     for list in [false, true] {
@@ -176,7 +176,7 @@ fn keys_of_traces() {
         });
         assert!(tried > 80, "{tried}");
     }
-    // Values that only contradict each other, or leave nothing.
+    // Values that are invalid only together, or that select nothing.
     for (options, key) in [
         ("from = 5\nto = 5", "to"),
         ("from = \"10min\"\nto = \"1s\"", "to"),

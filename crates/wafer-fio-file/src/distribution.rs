@@ -1,4 +1,4 @@
-//! Options made of shares: `bssplit` and `random_distribution`.
+//! Options that list shares: `bssplit` and `random_distribution`.
 
 use super::error::quote;
 use super::value;
@@ -13,11 +13,10 @@ const PARETO_H: f64 = 0.2;
 /// With larger exponents every draw is the same block, and zeta(theta) is no longer above 1.
 const ZIPF_MOST: f64 = 50.0;
 
-/// Sizes and percents; empty: the direction is not mentioned.
+/// Sizes and percentages; empty if the direction is not mentioned.
 pub(super) type Split = Vec<(u64, f64)>;
 
-/// The parts of a list per direction. Without a comma one part is for all; with one, the second
-/// is for writes and trims.
+/// Splits a list by direction. Without a comma, one part is for all; with one, the second is for writes and trims.
 fn directions(text: &str) -> Result<[&str; DIRECTIONS], String> {
     let parts: Vec<_> = text.split(',').collect();
     match parts[..] {
@@ -28,8 +27,7 @@ fn directions(text: &str) -> Result<[&str; DIRECTIONS], String> {
     }
 }
 
-/// `first/second:first/second...`; an entry without its second part, with an empty one or with 0 is
-/// `None` there.
+/// Reads `first/second:first/second...`; an entry whose second part is missing or empty has `None` there.
 fn entries(text: &str, max: usize) -> Result<Vec<(&str, Option<&str>)>, String> {
     let mut list: Vec<_> = text.split(':').collect();
     // A trailing `:` ends the list.
@@ -59,11 +57,11 @@ fn share(text: Option<&str>) -> Result<Option<u32>, String> {
         .ok()
         .filter(|&p| p <= 100)
         .ok_or_else(|| format!("{} is not a percentage", quote(text)))?;
-    // fio takes 0 for "not given".
+    // fio treats 0 as "not given".
     Ok(Some(percent).filter(|&p| p > 0))
 }
 
-/// Gives entries without a share equal parts of what the others leave. fio divides in integers.
+/// Gives entries without a share equal parts of what the others leave, in integers as fio does.
 fn fill(shares: &[Option<u32>]) -> Result<Vec<u32>, String> {
     let given: u32 = shares.iter().flatten().sum();
     if given > 100 {
@@ -74,7 +72,7 @@ fn fill(shares: &[Option<u32>]) -> Result<Vec<u32>, String> {
     Ok(shares.iter().map(|s| s.unwrap_or(part)).collect())
 }
 
-/// `bssplit`: per direction sizes and percents that add up to 100.
+/// Reads `bssplit`: for each direction, sizes and percentages that add up to 100.
 pub(super) fn bssplit(text: &str, kb_base: u64) -> Result<[Split; DIRECTIONS], String> {
     let parts = directions(text.trim())?;
     let mut all = [Split::new(), Split::new(), Split::new()];
@@ -96,19 +94,19 @@ fn bssplit_of(text: &str, kb_base: u64) -> Result<Split, String> {
         shares.push(share(percent)?);
     }
     let mut shares = fill(&shares)?;
-    // fio sorts by percent and ends its search at the last entry: what is missing to 100 goes
-    // to the largest.
+    // fio sorts by percentage and ends its search at the last entry, so what is missing to 100 goes to the largest
+    // share.
     let rest = 100u32.saturating_sub(shares.iter().sum());
     let largest = shares.iter().enumerate().max_by_key(|&(i, &s)| (s, i)).map(|(i, _)| i);
     if let Some(largest) = largest {
         shares[largest] += rest;
     }
-    // A size without a share would be fio's smallest block, and fio then never ends where only that still fits.
+    // A size without a share would become fio's smallest block, and fio never ends where only that still fits.
     let pairs = sizes.into_iter().zip(shares);
     Ok(pairs.filter(|&(_, share)| share > 0).map(|(size, s)| (size, f64::from(s))).collect())
 }
 
-/// `random_distribution`, per direction. Only `zoned` and `zoned_abs` differ between directions.
+/// Reads `random_distribution` for each direction. Only `zoned` and `zoned_abs` can differ between directions.
 pub(super) fn random_distribution(
     text: &str,
     kb_base: u64,
@@ -159,14 +157,14 @@ pub(super) fn random_distribution(
     Ok([one.clone(), one.clone(), one])
 }
 
-/// `value[:center]`.
+/// Reads `value[:center]`.
 fn parameters(text: Option<&str>, default: f64) -> Result<(f64, Option<f64>), String> {
     let Some(text) = text else { return Ok((default, None)) };
     let (text, center) = match text.split_once(':') {
         Some((text, center)) => (text, Some(value::float(center)?)),
         None => (text, None),
     };
-    // fio marks "no center" by -1 and lets the file do so too.
+    // fio marks "no center" with -1, and so may the file.
     let center = center.filter(|&c| c != -1.0);
     if let Some(outside) = center.filter(|c| !(0.0..=1.0).contains(c)) {
         return Err(format!("center {outside} is not between 0 and 1"));
@@ -184,7 +182,7 @@ fn zoned(text: &str, absolute: bool, kb_base: u64) -> Result<[Distribution; DIRE
     Ok(all)
 }
 
-/// Zones of one direction; a direction without any is uniform.
+/// Reads the zones of one direction; a direction without zones is uniform.
 fn zones(text: &str, absolute: bool, kb_base: u64) -> Result<Distribution, String> {
     let entries = entries(text, ZONES_MAX)?;
     if entries.is_empty() {
@@ -222,7 +220,7 @@ fn zones(text: &str, absolute: bool, kb_base: u64) -> Result<Distribution, Strin
         return Err("a zone that is accessed has no size".into());
     }
     if rest > 0 {
-        // The end of the region that no zone covers is never accessed.
+        // The end of the region, which no zone covers, is never accessed.
         zones.push((0.0, f64::from(rest)));
     }
     Ok(Distribution::Zoned(zones))

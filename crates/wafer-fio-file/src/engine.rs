@@ -1,17 +1,17 @@
-//! Names of the outside world: I/O engines and the files they open.
+//! I/O engines and the files they open.
 
 use super::error::quote;
 use super::nearest::did_you_mean;
 
-/// What an I/O engine means for a job.
+/// The effect of an I/O engine on a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Engine {
     /// Keeps `iodepth` commands in flight.
     #[default]
     Asynchronous,
-    /// Has one command in flight, whatever `iodepth` says.
+    /// Keeps one command in flight, whatever the `iodepth`.
     Synchronous,
-    /// Reads and writes no block device.
+    /// Does not access a block device.
     NoDevice,
 }
 

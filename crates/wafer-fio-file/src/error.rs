@@ -1,23 +1,23 @@
-//! The one error of the job file reader: a single line naming the file, the line and the option.
+//! The error of the job file reader: a single line that names the file, the line and the option.
 
 use std::path::{Path, PathBuf};
 
-/// Longest piece of a job file that a message repeats, in characters.
+/// Maximum length of a quotation from a job file in a message, in characters.
 const QUOTE_MAX: usize = 60;
 
-/// Why a job file cannot be used. Its `Display` is exactly one line, whatever the file holds.
+/// Why a job file cannot be used. Its `Display` is exactly one line, whatever the file contains.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FioError {
-    /// The file as a whole: it cannot be read, or it defines no job.
+    /// An error of the whole file: it cannot be read, or it defines no job.
     #[error("{}: {message}", shown(file))]
     File {
-        /// The job file, as it was named.
+        /// The job file, as the user named it.
         file: PathBuf,
         /// What is wrong.
         message: String,
     },
-    /// A line that belongs to no option: a section header, or text outside of any section.
+    /// An error of a line that is not an option: a section header, or text outside all sections.
     #[error("{}:{line}: {message}", shown(file))]
     Line {
         /// The job file, or the file it includes.
@@ -27,7 +27,7 @@ pub enum FioError {
         /// What is wrong.
         message: String,
     },
-    /// An option.
+    /// An error of an option.
     #[error("{}:{line}: {option}: {message}", shown(file))]
     Option {
         /// The job file, or the file it includes.
@@ -42,12 +42,12 @@ pub enum FioError {
 }
 
 impl FioError {
-    /// An error of the whole file.
+    /// Creates an error of the whole file.
     pub(super) fn file(file: &Path, message: impl AsRef<str>) -> Self {
         Self::File { file: file.to_owned(), message: one_line(message.as_ref()) }
     }
 
-    /// An error at a place that is not an option.
+    /// Creates an error at a place that is not an option.
     pub(super) fn line(at: &Origin, message: impl AsRef<str>) -> Self {
         Self::Line {
             file: at.file.to_path_buf(),
@@ -67,7 +67,7 @@ impl FioError {
     }
 }
 
-/// Where something stands in a job file.
+/// A place in a job file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Origin {
     pub(super) file: std::sync::Arc<Path>,
@@ -75,7 +75,7 @@ pub(super) struct Origin {
     pub(super) line: u32,
 }
 
-/// A piece of the file for a message: in backquotes, without control characters, not too long.
+/// Quotes a piece of the file for a message: in backquotes, without control characters, not too long.
 pub(super) fn quote(text: &str) -> String {
     format!("`{}`", clip(&one_line(text)))
 }

@@ -1,26 +1,24 @@
-//! Replacements in an option before it is read: `${VARIABLE}` and fio's keywords.
+//! Expansion of `${VARIABLE}` and fio's keywords in an option before it is read.
 
 use super::error::quote;
 use super::expr;
 
-/// Where `${VARIABLE}`s come from.
+/// Looks up a `${VARIABLE}`.
 pub(super) type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// Longest option after replacement, as fio's buffer.
+/// Maximum length of an option after expansion: the size of fio's buffer.
 const LENGTH_MAX: usize = 8192;
 
-/// An option with everything replaced.
 pub(super) struct Expanded {
     pub(super) text: String,
     /// The first variable that is not set.
     pub(super) unset: Option<String>,
 }
 
-/// The option with everything replaced. A variable that is not set is replaced by nothing, as in
-/// fio.
+/// Expands an option. A variable that is not set expands to nothing, as in fio.
 ///
-/// `$pagesize` is the page of the device. `$mb_memory` and `$ncpus` are refused: a workload must
-/// not depend on the machine that models it.
+/// `$pagesize` is the device's page size. `$mb_memory` and `$ncpus` are refused: a workload must not depend on the
+/// machine that models it.
 pub(super) fn expand(
     text: &str,
     page_bytes: u64,
@@ -54,7 +52,7 @@ pub(super) fn expand(
     Ok(Expanded { text: out, unset })
 }
 
-/// After a keyword fio hands a value with an operator to `bc`.
+/// Evaluates a value with an operator. fio passes the values of options with keywords to `bc`.
 fn calculate(text: &str) -> Result<String, String> {
     let Some((name, value)) = text.split_once('=') else { return Ok(text.to_owned()) };
     if !value.contains(['+', '-', '*', '/']) {

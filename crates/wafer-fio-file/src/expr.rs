@@ -1,14 +1,13 @@
 //! Arithmetic in parentheses: `size=(8*1024k)`, `runtime=(2*30m)`.
 //!
-//! fio's grammar and its odd precedences: a unit binds looser than `*` but tighter than `+`
-//! (`2*3k` is `(2*3)k`), `%` binds tighter than `^`. Unlike fio, integers are exact beyond 31 bits,
-//! and what fio evaluates to something else is an error: division by zero and units it does not
-//! know (0), a fraction before a unit (`(1.5k)` is 1024).
+//! The grammar and its odd precedences are fio's: a unit binds looser than `*` but tighter than `+` (`2*3k` is
+//! `(2*3)k`), and `%` binds tighter than `^`. Unlike in fio, integers are exact beyond 31 bits, and what fio misreads
+//! is an error: division by zero and unknown units (0 in fio), and a fraction before a unit (`(1.5k)` is 1024 in fio).
 
 /// Maximum nesting of parentheses and signs.
 const DEPTH_MAX: u32 = 64;
 
-/// A number of an expression: exact while it is an integer.
+/// A number in an expression: exact while it is an integer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Number {
     Int(i128),
@@ -23,19 +22,19 @@ impl Number {
         }
     }
 
-    /// The whole part; none when it does not fit.
+    /// Returns the integer part; `None` if it does not fit.
     pub(super) fn truncate(self) -> Option<i128> {
         match self {
             Self::Int(v) => Some(v),
-            // 2^100 is far beyond every option and exactly representable.
+            // 2^100 is far beyond all options' values and exactly representable.
             Self::Float(v) if v.is_finite() && v.abs() < (1u128 << 100) as f64 => Some(v as i128),
             Self::Float(_) => None,
         }
     }
 }
 
-/// Value of an expression and whether it named a unit (a time without one is in the option's unit).
-/// With `time`, `m` means minutes and times are in microseconds.
+/// Returns the value of an expression and whether it has a unit (a time without one is in the option's unit). With
+/// `time`, `m` means minutes and times are in microseconds.
 pub(super) fn evaluate(text: &str, time: bool) -> Option<(Number, bool)> {
     let mut parser = Parser { rest: text, time, units: false, depth: 0 };
     let value = parser.expression(0)?;
@@ -156,8 +155,8 @@ impl Parser<'_> {
         number.parse().ok().map(Number::Int)
     }
 
-    /// A unit, as the factor it stands for. fio's lexer has no `ki` and no `tib`, and takes `pib`
-    /// for 10^12: an error here.
+    /// Reads a unit as its factor. fio's lexer has no `ki` and no `tib`, and reads `pib` as 10^12; here, all three are
+    /// errors.
     fn unit(&mut self) -> Option<i128> {
         let end = self.rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(self.rest.len());
         let unit = self.rest[..end].to_ascii_lowercase();

@@ -1,12 +1,12 @@
-//! Options of fio that change nothing of what is written: accepted, and reported with the reason.
+//! Options of fio that do not change what is written: accepted, and reported with the reason.
 
-/// Reason of the options of fio's profiles, which fio accepts everywhere.
+/// The reason for the options of fio's profiles, which fio accepts everywhere.
 pub(super) const PROFILE: &str = "belongs to a profile of fio";
 
-/// How the reason of options begins that take time on a real drive, but none here.
+/// The beginning of the reason for options that take time on a real drive, but none here.
 pub const NOT_SIMULATED: &str = "not simulated";
 
-/// The reason with the options that it holds for. An option with a second name is spelled `name|alias`.
+/// Each reason with its options. An option with a second name is spelled `name|alias`.
 #[rustfmt::skip] // names fill the lines
 pub(super) const IGNORED: &[(&str, &[&str])] = &[
     ("concerns reports and logs", &[

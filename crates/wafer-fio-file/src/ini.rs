@@ -1,17 +1,17 @@
-//! Lines, sections and includes of a job file. Values stay text here.
+//! Lines, sections and includes of a job file. Values remain text here.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::error::{FioError, Origin, quote};
 
-/// fio reads lines into a buffer of this size.
+/// Maximum length of a line: fio's buffer.
 const LINE_MAX: usize = 8191;
-/// A job file is text written by a person; more is a device or a mistake.
+/// Maximum bytes of a job file. People write job files; anything larger is a device or a mistake.
 pub(super) const FILE_MAX: u64 = 1 << 20;
-/// Includes within includes.
+/// Maximum depth of nested includes.
 const INCLUDE_DEPTH: usize = 16;
-/// Lines of all files together: includes that double at every level end here.
+/// Maximum lines of all files together, which stops includes that double at every level.
 const LINES_MAX: usize = 100_000;
 
 /// A section of a job file with its own options, in file order.
@@ -24,14 +24,14 @@ pub(super) struct Section {
 }
 
 impl Section {
-    /// Returns whether the section is global: its options hold for all sections after it.
+    /// Returns whether the section is global: its options apply to all later sections.
     pub(super) fn is_global(&self) -> bool {
         // fio compares the first six characters only.
         self.name.starts_with("global")
     }
 }
 
-/// `option` or `option=value`, comments and blanks at both ends removed.
+/// `option` or `option=value`, without comments or blanks at either end.
 #[derive(Clone, Debug)]
 pub(super) struct OptionLine {
     pub(super) text: String,
@@ -72,7 +72,7 @@ pub(super) type Parts = (Vec<Section>, Vec<PathBuf>, String);
 
 /// Splits the text of a job file into sections, reading the files it includes.
 ///
-/// Returns the sections, the files that were included, and the text with these in it.
+/// Returns the sections, the included files, and the text with their text inserted.
 pub(super) fn sections(text: &str, path: &Path) -> Result<Parts, FioError> {
     let mut reader = Reader::default();
     reader.stack.push(identity(path));
@@ -104,7 +104,7 @@ impl Reader {
             if raw.len() > LINE_MAX {
                 return refuse(format!("line of {} bytes; fio reads {LINE_MAX}", raw.len()));
             }
-            // fio, in C, would end the line here.
+            // fio, written in C, would end the line here.
             if raw.contains('\0') {
                 return refuse("a NUL byte: this is not text".into());
             }
@@ -171,9 +171,9 @@ impl Reader {
     }
 }
 
-/// Returns the path of a file named in a job file: beside the file that names it, else as named.
+/// Returns the path of a file named in a job file: next to the file that names it, or as named if it exists only there.
 ///
-/// fio looks in the working directory first; here a job means the same wherever it is run from.
+/// fio looks in the working directory first; here, a job means the same wherever it is run.
 pub(super) fn beside(from: &Path, name: &str) -> PathBuf {
     let relative = match from.parent() {
         Some(dir) => dir.join(name),
@@ -185,7 +185,7 @@ pub(super) fn beside(from: &Path, name: &str) -> PathBuf {
     relative
 }
 
-/// Returns the identity of a file, the same for all of its names.
+/// Returns the canonical path of a file, the same for all its names.
 fn identity(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
@@ -197,7 +197,7 @@ fn include_name(line: &str) -> Option<&str> {
     Some(name.trim())
 }
 
-/// Removes a comment (from the first `;` or `#`, wherever it stands) and blanks at both ends.
+/// Removes a comment (from the first `;` or `#`, wherever that is) and blanks at both ends.
 fn strip(line: &str) -> &str {
     let end = line.find([';', '#']).unwrap_or(line.len());
     line[..end].trim_matches(|c: char| c.is_ascii_whitespace() || c.is_ascii_control())

@@ -1,30 +1,30 @@
 //! Reads unmodified fio job files.
 //!
-//! A job file is read as fio 3.42 reads it: sections, `[global]`, `include`, `${VARIABLES}`,
-//! expressions, units, and for every option fio's own rules (see `options.c`, `init.c`,
-//! `filesetup.c` of fio). Every option of fio is declared in one table (`options.rs`): it is followed;
-//! or accepted, and reported as without effect on what is written; or refused, because it would change
-//! what is written and cannot be followed. Nothing is skipped silently.
+//! A job file is read as fio 3.42 reads it: sections, `[global]`, `include`, `${VARIABLES}`, expressions, units, and
+//! fio's own rules for every option (see fio's `options.c`, `init.c` and `filesetup.c`). Every option of fio is
+//! declared in a table (`options.rs`, `ignored.rs`). It is followed; or accepted and reported because it does not
+//! affect what is written; or refused, because it would change what is written and cannot be followed. Nothing is
+//! skipped silently.
 //!
 //! # Stricter than fio
-//! What fio accepts by accident is an error here: text after a number (`4q` is 4, `1.5m` is 1 and `60sec` 60
-//! microseconds to fio), a blank after `=` before a unit (`bs = 4k` is 4), percentages above 100 and negative sizes,
-//! shares that add up to more than 100, a file without jobs, a random job that extends beyond the namespace.
+//! Input that fio accepts by accident is an error here: text after a number (to fio, `4q` is 4, `1.5m` is 1 and `60sec`
+//! is 60 microseconds), a blank after `=` before a value with a unit (`bs = 4k` is 4), percentages above 100, negative
+//! sizes, shares that add up to more than 100, a file without jobs, and a random job that extends beyond the namespace.
 //!
 //! # More than fio
-//! Expressions are exact beyond 31 bits and may hold `-`. Included files and schemes are looked for
-//! beside the file that names them first.
+//! Expressions are exact beyond 31 bits and may contain `-`. Included files and schemes are first looked for next to
+//! the file that names them.
 //!
 //! # Depends on the device
-//! Percentages, missing sizes and lists of placement indices need [`Target`]. `filename` only
-//! chooses the namespace and is not opened.
+//! Percentages, missing sizes and lists of placement indices need a [`Target`]. `filename` only chooses the namespace
+//! and is not opened.
 //!
 //! # Not implemented
 //! Several files per job, zoned devices, replay of traces, `random_distribution=sequence`, SPRandom, the streams
 //! directive, `$mb_memory` and `$ncpus` (a workload must not depend on the machine).
 //!
 //! # Errors
-//! [`FioError`]: one line with file, line and option. No content of a file panics.
+//! [`FioError`]: one line with file, line and option. No file content causes a panic.
 
 mod distribution;
 mod engine;
@@ -53,9 +53,9 @@ use ini::Section;
 use settings::{Context, Settings};
 pub use target::{IgnoredOption, Jobs, Target};
 
-/// Returns a variable of the environment.
+/// Returns an environment variable.
 pub fn environment(name: &str) -> Option<String> {
-    // Names that the environment cannot hold, which the standard library may refuse loudly.
+    // The environment cannot hold these names, and the standard library may panic on them.
     if name.is_empty() || name.contains(['=', '\0']) { None } else { std::env::var(name).ok() }
 }
 
@@ -75,8 +75,7 @@ impl JobFile {
         Self::parse(&text, path)
     }
 
-    /// Reads the text of a job file. `path` is for messages, and included files are looked for
-    /// beside it.
+    /// Reads the text of a job file. Messages name `path`, and included files are looked for next to it.
     pub fn parse(text: &str, path: impl AsRef<Path>) -> Result<Self, FioError> {
         let path = path.as_ref();
         let (sections, included, text) = ini::sections(text, path)?;
@@ -91,17 +90,17 @@ impl JobFile {
         &self.included
     }
 
-    /// Returns the text with that of the included files in place of their names.
+    /// Returns the text with the text of included files in place of the `include` lines.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The jobs of the file on a device. `${VARIABLE}`s come from the environment.
+    /// Returns the jobs of the file on a device. `${VARIABLE}`s come from the environment.
     pub fn resolve(&self, target: &Target) -> Result<Jobs, FioError> {
         self.resolve_with(target, &environment)
     }
 
-    /// [`JobFile::resolve`] with the `${VARIABLE}`s given.
+    /// Like [`JobFile::resolve`], with the given `${VARIABLE}`s.
     pub fn resolve_with(
         &self,
         target: &Target,

@@ -1,9 +1,9 @@
-//! The nearest name to a misspelled one.
+//! Suggestions for misspelled names.
 
 use super::error::quote;
 
-/// Returns the end of a message that names the candidate with the fewest edits to `name`, if these are at most half of its
-/// length, which is fio's rule.
+/// Returns the end of a message that suggests the candidate with the smallest edit distance to `name`, if that is at
+/// most half the length of `name`, which is fio's rule.
 pub(super) fn did_you_mean<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> String {
     let name: String = name.chars().take(64).collect();
     let limit = name.chars().count().div_ceil(2);

@@ -1,9 +1,9 @@
-//! Every option of fio that is followed or refused, each one value: name, meaning and parser.
+//! Every option of fio that is followed or refused, each with its name, meaning and parser.
 //!
-//! To add or change an option, edit its line in [`OPTIONS`], and add a field to [`Settings`] where it needs
-//! one. The list follows the order of fio's `options.c` (3.42, with the names that older versions print),
-//! with the options of the I/O engines that write to block devices. Options without effect are in
-//! `ignored.rs`. Options of other engines are not listed: such an engine is refused itself.
+//! To add or change an option, edit its line in [`OPTIONS`], and add a field to [`Settings`] if it needs one. The list
+//! follows the order of fio's `options.c` (3.42, with the names that older versions print), including the options of
+//! the I/O engines that write to block devices. Options without effect are in `ignored.rs`. Options of other engines
+//! are not listed, because those engines are refused.
 
 use super::distribution;
 use super::engine;
@@ -19,9 +19,9 @@ use wafer_fio::job::{DIRECTIONS, Direction, Exit, Order, RateProcess, Sequencer,
 pub(super) struct Value<'a> {
     /// The text after `=`, if there is one.
     pub(super) given: Option<&'a str>,
-    /// Place of the line.
+    /// Where the line is.
     pub(super) at: &'a Origin,
-    /// Bytes of the unit k.
+    /// Bytes in the unit `k`.
     pub(super) kb: u64,
 }
 
@@ -41,7 +41,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Reads a value whose numbers may have a unit.
+    /// Reads a value whose numbers may have units.
     fn read<T>(&self, parse: impl Fn(&str, u64) -> Result<T, String>) -> Result<T, String> {
         parse(self.text()?, self.kb)
     }
@@ -50,12 +50,12 @@ impl<'a> Value<'a> {
         value::word(self.text()?, words)
     }
 
-    /// Reads a time; `seconds` is its default unit instead of microseconds.
+    /// Reads a time, whose default unit is seconds if `seconds`, otherwise microseconds.
     fn time(&self, seconds: bool) -> Result<u64, String> {
         value::time_us(self.text()?, seconds)
     }
 
-    /// Reads a list of values by direction and replaces those of the directions that it mentions.
+    /// Reads a list of values by direction, and replaces the values of the directions that it mentions.
     fn merge<T: Copy>(
         &self,
         values: &mut [T; DIRECTIONS],
@@ -70,7 +70,7 @@ impl<'a> Value<'a> {
     }
 }
 
-/// Sets a field of the settings, optional or not, to a value that was read.
+/// Sets a field of the settings, optional or not, to the value read.
 fn set<T, V: Into<T>>(field: &mut T, value: Result<V, String>) -> Result<(), String> {
     *field = value?.into();
     Ok(())
@@ -86,19 +86,18 @@ pub(super) enum Effect {
     Followed(Read),
     /// Accepted and reported: it does not change what is written.
     None,
-    /// Refused: it would change what is written. The values listed switch it off.
+    /// Refused: it would change what is written. Only the listed values, which switch it off, are accepted.
     Refused(&'static [&'static str]),
     /// Refused by fio itself.
     Removed,
 }
 
-/// One option.
 #[derive(Clone, Copy)]
 pub(super) struct FioOption {
     pub(super) name: &'static str,
-    /// The other spelling; empty: none.
+    /// The other spelling; empty if there is none.
     pub(super) alias: &'static str,
-    /// The effect of the option here, or why it is ignored or refused.
+    /// The effect of the option, or why it is ignored or refused.
     pub(super) meaning: &'static str,
     pub(super) effect: Effect,
 }
@@ -125,10 +124,10 @@ const fn gone(name: &'static str, meaning: &'static str) -> FioOption {
     FioOption { name, alias: "", meaning, effect: Effect::Removed }
 }
 
-/// fio's limit of `flow`.
+/// fio's limit for `flow`.
 const FLOW_MAX: u32 = 1000;
 
-/// Zero switches most options off.
+/// The value that switches most options off.
 const OFF: &[&str] = &["0"];
 
 const ZONES: &str = "zones are not supported";
@@ -250,7 +249,6 @@ pub(super) fn find(name: &str) -> Option<FioOption> {
     all().find(|o| o.name == name || (!o.alias.is_empty() && o.alias == name))
 }
 
-/// Returns all options.
 fn all() -> impl Iterator<Item = FioOption> {
     let ignored = IGNORED.iter().flat_map(|(meaning, names)| {
         names.iter().map(|names| {
@@ -261,7 +259,7 @@ fn all() -> impl Iterator<Item = FioOption> {
     OPTIONS.iter().copied().chain(ignored)
 }
 
-/// Returns the message for a name that no option has.
+/// Returns the message for an unknown option.
 pub(super) fn unknown(name: &str) -> String {
     let own = all().filter(|o| o.meaning != PROFILE);
     let names = own.flat_map(|o| [o.name, o.alias]).filter(|n| !n.is_empty());
@@ -274,7 +272,7 @@ const EXITS: &[(&str, Exit)] =
 const SEQUENCERS: &[(&str, Sequencer)] =
     &[("sequential", Sequencer::Sequential), ("identical", Sequencer::Identical)];
 
-/// Generators of random addresses; true for the shift register.
+/// Generators of random addresses, and whether each is the shift register.
 const GENERATORS: &[(&str, bool)] =
     &[("tausworthe", false), ("lfsr", true), ("tausworthe64", false)];
 
@@ -287,7 +285,7 @@ const SELECTS: &[(&str, Select)] =
 const SUBMISSIONS: &[(&str, Submission)] =
     &[("inline", Submission::Inline), ("offload", Submission::Offload)];
 
-/// Linux takes the hint for the number of a write stream, which is a placement index and one (`blkdev_direct_IO`,
+/// Linux takes the hint as the number of a write stream, which is the placement index plus one (`blkdev_direct_IO`,
 /// `nvme_setup_rw`).
 const WRITE_HINTS: &[(&str, u16)] =
     &[("none", 0), ("short", 1), ("medium", 2), ("long", 3), ("extreme", 4)];
@@ -336,7 +334,7 @@ fn rw(s: &mut Settings, text: &str) -> Result<(), String> {
 
 fn filename(s: &mut Settings, v: &Value<'_>, _: &mut Context<'_>) -> Result<(), String> {
     engine::namespace(v.text()?)?;
-    // The two devices of a namespace.
+    // A namespace has these two devices.
     s.filename = Some(v.text()?.trim().replace("/dev/ng", "/dev/nvme"));
     Ok(())
 }
@@ -350,7 +348,7 @@ fn bssplit(s: &mut Settings, v: &Value<'_>, _: &mut Context<'_>) -> Result<(), S
     let splits = v.read(distribution::bssplit)?;
     for (direction, new) in splits.into_iter().enumerate().filter(|(_, new)| !new.is_empty()) {
         s.bssplit[direction] = new;
-        // Both set the same bounds.
+        // `bssplit` and `bsrange` set the same bounds.
         s.bsrange[direction] = None;
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use super::error::quote;
 
-/// What decides about a job's phase.
+/// The options that determine a job's phase.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Barrier<'a> {
     pub(super) name: &'a str,
@@ -12,12 +12,12 @@ pub(super) struct Barrier<'a> {
     pub(super) wait_for: Option<&'a str>,
 }
 
-/// The phase of each job, from 0, without gaps.
+/// Returns the phase of each job, from 0, without gaps.
 ///
-/// `wait_for` becomes a phase where that is the same: the job waited for runs alone in its own.
-/// Otherwise the index of the job and why it cannot be.
+/// A `wait_for` is expressed as a phase, which is equivalent only if the job waited for runs alone in its phase.
+/// Otherwise, returns the index of that job and the reason.
 pub(super) fn phases(jobs: &[Barrier<'_>]) -> Result<Vec<u32>, (usize, String)> {
-    // Position of a job: stonewalls before it, then length of its chain of `wait_for`.
+    // Position of a job: the number of stonewalls before it, then the length of its `wait_for` chain.
     let mut places: Vec<(u32, u32)> = Vec::with_capacity(jobs.len());
     let mut waits: Vec<Option<usize>> = Vec::with_capacity(jobs.len());
     let mut group = 0;
@@ -55,7 +55,7 @@ pub(super) fn phases(jobs: &[Barrier<'_>]) -> Result<Vec<u32>, (usize, String)> 
     Ok(places.iter().map(|p| u32::try_from(phase(p)).unwrap_or(u32::MAX)).collect())
 }
 
-/// The one job of a name before a job.
+/// Returns the only job before `index` with this name.
 fn waited(jobs: &[Barrier<'_>], index: usize, name: &str) -> Result<usize, String> {
     let quoted = quote(name);
     let mut found =

@@ -37,7 +37,7 @@ pub(super) struct Placement {
     pub(super) fdp: bool,
     pub(super) interface: Option<Interface>,
     pub(super) select: Select,
-    /// Sorted; empty: all of the namespace.
+    /// Sorted; if empty, all of the namespace.
     pub(super) plids: Vec<u16>,
     pub(super) scheme: Option<Vec<SchemeRange>>,
     /// The placement index of `write_hint`.
@@ -45,13 +45,12 @@ pub(super) struct Placement {
 }
 
 impl Placement {
-    /// Whether writes carry a placement directive.
+    /// Returns whether writes carry a placement directive.
     pub(super) fn is_on(&self) -> bool {
         self.fdp || self.interface == Some(Interface::Fdp)
     }
 
-    /// The rule for a namespace with so many placement handles; the error names the option to
-    /// blame.
+    /// Returns the rule for a namespace with `handles` placement handles; the error names the option at fault.
     pub(super) fn rule(&self, handles: u16) -> Result<PlacementRule, (&'static str, String)> {
         if self.fdp && matches!(self.interface, Some(Interface::None | Interface::Streams)) {
             return Err(("fdp", "fdp=1 excludes dataplacement=none and =streams".into()));
@@ -61,7 +60,7 @@ impl Placement {
             return Err(("dataplacement", why.into()));
         }
         if !self.is_on() {
-            // Linux ignores a hint beyond the write streams of a namespace.
+            // Linux ignores a hint that exceeds the number of the namespace's write streams.
             let hint = self.hint.filter(|index| *index < handles);
             return Ok(hint.map_or(PlacementRule::None, PlacementRule::Fixed));
         }
@@ -91,7 +90,7 @@ impl Placement {
             for &(_, _, plid) in ranges {
                 check("dp_scheme", plid)?;
             }
-            // Outside of all ranges fio writes to placement identifier 0, whatever `plids` says.
+            // Outside all ranges, fio uses placement identifier 0, whatever the `plids`.
             return Ok(PlacementRule::Scheme { ranges: ranges.clone(), plids: vec![0] });
         }
         Ok(match (&plids[..], self.select) {
@@ -102,11 +101,11 @@ impl Placement {
     }
 }
 
-/// `plids=0,2,4-7`. Sorted, as fio sorts them: the order of the round robin.
+/// Reads `plids=0,2,4-7`. Sorted as in fio, which is the order of the round robin.
 pub(super) fn plids(text: &str) -> Result<Vec<u16>, String> {
     let text = text.trim();
     let mut all = Vec::new();
-    // fio ends the list at a trailing comma.
+    // fio accepts a trailing comma.
     for part in text.strip_suffix(',').unwrap_or(text).split(',') {
         let (first, last) = match part.split_once('-') {
             Some((first, last)) => (plid(first)?, plid(last)?),
@@ -124,7 +123,7 @@ pub(super) fn plids(text: &str) -> Result<Vec<u16>, String> {
     Ok(all)
 }
 
-/// As C reads numbers: `0x` is hexadecimal, a leading 0 octal.
+/// Reads a number as C does: `0x` is hexadecimal, a leading 0 octal.
 fn plid(text: &str) -> Result<u16, String> {
     let text = text.trim();
     let (digits, radix) = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
@@ -139,7 +138,8 @@ fn plid(text: &str) -> Result<u16, String> {
         .map_err(|_| format!("{} is not a placement index", quote(text)))
 }
 
-/// Reads a `dp_scheme` file: lines `start, end, index`, bytes. Like fio the first 32 lines count.
+/// Reads a `dp_scheme` file: lines of `start, end, index`, the first two in bytes. As in fio, only the first 32 lines
+/// count.
 pub(super) fn scheme(from: &Path, name: &str) -> Result<Vec<SchemeRange>, String> {
     let name = name.trim();
     if name.is_empty() {

@@ -1,11 +1,11 @@
-//! Which bytes of the namespace a job touches and how many it transfers: `size`, `filesize`,
-//! `io_size`, `offset`, `offset_increment`, as fio computes them for a block device.
+//! The bytes of the namespace that a job accesses and the number that it transfers: `size`, `filesize`, `io_size`,
+//! `offset`, `offset_increment`, as fio computes them for a block device.
 
 use super::settings::Settings;
 use super::value::Amount;
 use wafer_fio::job::Order;
 
-/// Bytes of a job.
+/// The region of a job, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Region {
     pub(super) offset: u64,
@@ -14,21 +14,22 @@ pub(super) struct Region {
     pub(super) io_size: u64,
 }
 
-/// What is wrong, and with which option.
+/// The option at fault, and what is wrong.
 type Blame = (&'static str, String);
 
-/// Block sizes of a job, bytes.
+/// Block sizes of a job, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Blocks {
-    /// Smallest over all directions: what fio aligns to, even when the direction is not used.
+    /// The smallest of all directions, used or not: fio aligns to it.
     pub(super) smallest: u64,
-    /// Smallest of the directions the job uses.
+    /// The smallest of the directions that the job uses.
     pub(super) used: u64,
-    /// The size of every command, when there is only one and passes end: without, the last command may go beyond `size`.
+    /// The size of every command, if there is only one size and passes end. Otherwise, the last command may go beyond
+    /// `size`.
     pub(super) only: Option<u64>,
 }
 
-/// Region of one clone of a job.
+/// Returns the region of one clone of a job.
 pub(super) fn region(
     settings: &Settings,
     instance: u32,
@@ -50,15 +51,15 @@ pub(super) fn region(
     }
     let io_size = match settings.io_size {
         Some(Amount::Bytes(bytes)) if bytes > 0 => bytes,
-        // Of 0 fio thinks it is not given.
+        // fio treats 0 as not given.
         Some(Amount::Percent(percent)) if percent > 0 => part(limit, percent),
         _ => limit,
     };
     Ok(Region { offset, size, io_size })
 }
 
-/// A region of whole blocks. fio's sequential commands start within the region and may reach over
-/// its end, though not over that of the device; random ones stay inside.
+/// Returns the size of a region in whole blocks. fio's sequential commands start within the region and may extend past
+/// its end, though not past the end of the device; random ones stay inside.
 fn whole(bytes: u64, block: u64, order: Order, room: u64) -> u64 {
     let down = bytes / block * block;
     match order {
@@ -75,14 +76,14 @@ fn part(of: u64, percent: u64) -> u64 {
 fn offset(settings: &Settings, instance: u32, bytes: u64, smallest: u64) -> Result<u64, Blame> {
     let resolve = |amount| match amount {
         Amount::Bytes(bytes) => (bytes, false),
-        // Of 0% fio thinks it is not given.
+        // fio treats 0% as not given.
         Amount::Percent(percent) => (part(bytes, percent), percent > 0),
     };
     let (start, start_relative) = resolve(settings.offset);
     let (increment, increment_relative) = resolve(settings.offset_increment);
     let mut offset = u128::from(start) + u128::from(instance) * u128::from(increment);
     if start_relative || increment_relative {
-        // fio rounds up to the next block, and only where a percentage is involved.
+        // fio rounds up to the next block, but only if a percentage is involved.
         let align = u128::from(settings.offset_align.unwrap_or(smallest).max(1));
         offset = offset.div_ceil(align) * align;
     }
@@ -96,7 +97,7 @@ fn offset(settings: &Settings, instance: u32, bytes: u64, smallest: u64) -> Resu
     }
 }
 
-/// Bytes of the region and, when `size` limits a `filesize`, of the transfer.
+/// Returns the bytes of the region and of the transfer, which differ if `size` limits a `filesize`.
 fn size(
     settings: &Settings,
     offset: u64,
@@ -105,7 +106,7 @@ fn size(
 ) -> Result<(u64, u64), Blame> {
     let rest = namespace_bytes - offset;
     let beyond = |bytes: u64| format!("{bytes} bytes; the namespace has {namespace_bytes}");
-    // The end of the "file" and what of it lies behind the offset.
+    // The end of the "file", and its bytes from the offset on.
     let (end, mut region) = match settings.filesize {
         None => (namespace_bytes, rest),
         Some((low, high)) if low != high => {
@@ -131,7 +132,7 @@ fn size(
                 return Ok((region, bytes.min(region)));
             }
             if bytes > rest && settings.order == Order::Random {
-                // fio ends such a job at the first address outside: nobody means that.
+                // fio ends such a job at the first address outside, which nobody wants.
                 let why = format!("offset {offset} and {bytes} bytes reach beyond the namespace");
                 return Err(("size", format!("{why}, which has {namespace_bytes}")));
             }
@@ -139,7 +140,7 @@ fn size(
             let region = bytes.min(rest);
             Ok((region, region))
         }
-        // Not given, or 0 or 100%.
+        // Not given, 0 or 100%.
         _ if settings.fill_device && settings.order == Order::Random => {
             Err(("fill_device", "only a sequential job can fill the device".into()))
         }

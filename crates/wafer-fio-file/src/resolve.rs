@@ -1,4 +1,4 @@
-//! From the settings of all sections to jobs: what depends on several options or on the device.
+//! Turns the settings of all sections into jobs: whatever depends on several options or on the device.
 
 use super::engine::{self, Engine};
 use super::error::FioError;
@@ -15,12 +15,12 @@ use wafer_fio::job::{
 };
 use wafer_random::{Purpose, Rng};
 
-/// What a device transfers at least, and in multiples of.
+/// Devices transfer multiples of this many bytes.
 const SECTOR: u64 = 512;
-/// Model seconds per microsecond.
+/// Microseconds per second.
 const SECOND_US: f64 = 1e6;
 
-/// A section with all of its options, those of the global sections before it included.
+/// A section with all its options, including those of the global sections before it.
 pub(super) struct Job<'a> {
     pub(super) section: &'a Section,
     pub(super) settings: Settings,
@@ -35,7 +35,7 @@ impl Job<'_> {
         self.settings.iodepth > 1 && self.settings.origin("ioengine").is_none()
     }
 
-    /// Returns the file of each clone: clones share one that has a name.
+    /// Returns the file of each clone. A named file is shared by all clones.
     pub(super) fn files(&self) -> impl Iterator<Item = Option<String>> {
         let s = &self.settings;
         (0..s.numjobs).map(|clone| match (&s.directory, &s.filename) {
@@ -45,7 +45,7 @@ impl Job<'_> {
         })
     }
 
-    /// An error of an option, at the line that set it, else at the section.
+    /// Creates an error of an option, at the line that set it or else at the section.
     fn error(&self, option: &'static str, message: String) -> FioError {
         match self.settings.origin(option) {
             Some((at, spelled)) => FioError::option(at, spelled, message),
@@ -54,7 +54,7 @@ impl Job<'_> {
     }
 }
 
-/// Jobs of all sections, in file order, clones after each other.
+/// Returns the jobs of all sections, in file order, the clones of each one after another.
 pub(super) fn jobs(
     all: &[Job<'_>],
     target: &Target,
@@ -85,7 +85,7 @@ pub(super) fn jobs(
             let why = "differs from that of another job of its group";
             return Err(job.error("steadystate_duration", why.into()));
         }
-        // fio knows one `exitall` for all jobs.
+        // In fio, `exitall` applies to all jobs.
         let exit = exits.then_some(job.settings.exit_what);
         check(job)?;
         report_unused(job, context);
@@ -102,7 +102,7 @@ pub(super) fn jobs(
     Ok(specs)
 }
 
-/// Returns when a job starts, seconds: somewhere in its range, as in fio the same in every run.
+/// Returns the start of a job in seconds, drawn from its range and, as in fio, the same in every run.
 fn start_delay(settings: &Settings, number: u32) -> f64 {
     let (least, greatest) = settings.start_delay_us;
     let mut random = Rng::new(settings.seed.unwrap_or(0), number, Purpose::Arrival, 1);
@@ -110,7 +110,7 @@ fn start_delay(settings: &Settings, number: u32) -> f64 {
     (least + more) as f64 / SECOND_US
 }
 
-/// Options that exclude each other.
+/// Refuses options that exclude each other.
 fn check(job: &Job<'_>) -> Result<(), FioError> {
     let s = &job.settings;
     if s.rate.iter().any(|&r| r > 0) && s.rate_iops.iter().any(|&r| r > 0) {
@@ -166,8 +166,8 @@ fn report_unused(job: &Job<'_>, context: &mut Context<'_>) {
     }
 }
 
-/// Block sizes of a direction, and the option that set them. `bs` counts only where neither range
-/// nor split is given, whatever their order; of these a range of one size rules when it comes last.
+/// Returns the block sizes of a direction, and the option that set them. `bs` counts only if neither a range nor a
+/// split is given, in whatever order; between those two, a range of one size takes precedence if it comes last.
 fn block_size(s: &Settings, direction: usize) -> (BlockSize, &'static str) {
     match (&s.bssplit[direction][..], s.bsrange[direction]) {
         (_, Some((min, max))) if min == max => (BlockSize::Fixed(min), "bsrange"),
@@ -178,7 +178,7 @@ fn block_size(s: &Settings, direction: usize) -> (BlockSize, &'static str) {
     }
 }
 
-/// The sizes that a block size is made of.
+/// Returns the sizes that a block size consists of.
 fn bounds(size: &BlockSize) -> Vec<u64> {
     match size {
         BlockSize::Fixed(size) => vec![*size],
@@ -209,7 +209,7 @@ fn spec(job: &Job<'_>, instance: u32, phase: u32, target: &Target) -> Result<Job
     }
     let block_size = sizes.map(|(size, _)| size);
     let minimum: [u64; DIRECTIONS] = std::array::from_fn(|d| block_size[d].smallest());
-    // `blockalign` holds for random commands only, and gives up the random map.
+    // `blockalign` applies to random commands only, and disables the random map.
     let mut block_align = minimum;
     if random {
         for (align, given) in block_align.iter_mut().zip(s.blockalign) {
@@ -219,7 +219,7 @@ fn spec(job: &Job<'_>, instance: u32, phase: u32, target: &Target) -> Result<Job
             check_sectors(job, "ba", block_align[direction])?;
         }
     }
-    // The shift register visits every block once without needing a map.
+    // The shift register visits every block once without a map.
     let random_map = !s.skewed && (s.lfsr || (!s.norandommap && block_align == minimum));
 
     let (namespace, bytes, handles) = namespace(job, target)?;
@@ -305,7 +305,7 @@ fn spec(job: &Job<'_>, instance: u32, phase: u32, target: &Target) -> Result<Job
     })
 }
 
-/// Returns the bytes that a job trims, and then writes: whole passes until both together, less than a command short, are
+/// Returns the bytes that a job trims and then writes: whole passes until both together come within one command of
 /// `io_size` (`keep_running`).
 fn trim_write_bytes(size: u64, io_size: u64, largest: u64) -> u64 {
     if io_size <= size {
@@ -315,7 +315,8 @@ fn trim_write_bytes(size: u64, io_size: u64, largest: u64) -> u64 {
     passes.saturating_mul(size)
 }
 
-/// Returns when the job reaps completions, by fio's rules (`fixup_options`). With `offload` the threads that submit reap.
+/// Returns when the job reaps completions, by fio's rules (`fixup_options`). With `offload`, the submitting threads
+/// reap.
 fn reaping(s: &Settings) -> Option<Reaping> {
     let low = if s.iodepth_low == 0 { s.iodepth } else { s.iodepth_low.min(s.iodepth) };
     let least = s.complete_least.max(1);
@@ -324,7 +325,7 @@ fn reaping(s: &Settings) -> Option<Reaping> {
     (looks && differs).then_some(Reaping { low, least })
 }
 
-/// Index, bytes and placement handles of the job's namespace.
+/// Returns the index, bytes and placement handles of the job's namespace.
 fn namespace(job: &Job<'_>, target: &Target) -> Result<(u8, u64, u16), FioError> {
     let named = || engine::namespace(job.settings.filename.as_deref()?).ok();
     let index = job.settings.nsid.or_else(named).unwrap_or(0);

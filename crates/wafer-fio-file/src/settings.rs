@@ -1,4 +1,4 @@
-//! The options of one section as values, before jobs are made of them.
+//! The values of the options of one section, before they become jobs.
 
 use std::collections::BTreeMap;
 
@@ -14,12 +14,12 @@ use wafer_fio::job::{
     DIRECTIONS, Direction, Distribution, Exit, Order, RateProcess, Sequencer, Submission,
 };
 
-/// Deepest queue: the maximum commands that an NVMe submission queue holds.
+/// Maximum queue depth: the capacity of an NVMe submission queue.
 pub(super) const IODEPTH_MAX: u32 = 65_536;
-/// Maximum jobs that fio runs at once.
+/// Maximum number of jobs that fio runs at once.
 pub(super) const MAX_JOBS: u32 = 4096;
 
-/// What options are read with, and the ignored ones found on the way.
+/// The context in which options are read, and the ignored options found so far.
 pub(super) struct Context<'a> {
     pub(super) page_bytes: u64,
     pub(super) variables: Variables<'a>,
@@ -39,7 +39,7 @@ impl Context<'_> {
 /// Values of all supported options.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Settings {
-    /// Where each option was set last, and as what (alias).
+    /// Where each option was last set, and under which of its names.
     origins: BTreeMap<&'static str, (Origin, String)>,
     pub(super) kb_base: u64,
     pub(super) name: Option<String>,
@@ -50,7 +50,7 @@ pub(super) struct Settings {
     pub(super) engine: Engine,
     pub(super) filename: Option<String>,
     pub(super) directory: Option<String>,
-    /// From the engine's own option, which takes precedence over `filename`.
+    /// From the I/O engine's own option, which takes precedence over `filename`.
     pub(super) nsid: Option<u8>,
     pub(super) nrfiles: u32,
 
@@ -62,7 +62,7 @@ pub(super) struct Settings {
     pub(super) percent_random: [u8; DIRECTIONS],
 
     pub(super) bs: [u64; DIRECTIONS],
-    /// Set after `bssplit`; that clears it.
+    /// A later `bssplit` clears it.
     pub(super) bsrange: [Option<(u64, u64)>; DIRECTIONS],
     pub(super) bssplit: [Split; DIRECTIONS],
     pub(super) bs_unaligned: bool,
@@ -82,7 +82,7 @@ pub(super) struct Settings {
     pub(super) time_based: bool,
     pub(super) runtime_us: u64,
     pub(super) ramp_us: u64,
-    /// Least and greatest.
+    /// Lower and upper bound.
     pub(super) start_delay_us: (u64, u64),
     pub(super) fsync: u32,
     pub(super) end_fsync: bool,
@@ -91,8 +91,8 @@ pub(super) struct Settings {
     pub(super) norandommap: bool,
     pub(super) lfsr: bool,
     pub(super) distribution: [Distribution; DIRECTIONS],
-    /// A distribution besides `random` is named: it excludes the random map even where it comes
-    /// out uniform.
+    /// Whether a distribution other than `random` is named, which excludes the random map even if it is in effect
+    /// uniform.
     pub(super) skewed: bool,
     pub(super) seed: Option<u64>,
     /// `randrepeat`: every pass draws the same numbers.

@@ -3,11 +3,11 @@
 use super::value;
 use wafer_fio::job::{Measure, SteadyState};
 
-/// The options that only `steadystate_duration` gives an effect.
+/// Options that have no effect without `steadystate_duration`.
 pub(super) const STEADY_STATE: [&str; 4] =
     ["steadystate", "steadystate_ramp_time", "steadystate_check_interval", "group_reporting"];
 
-/// What the options say, from fio's defaults.
+/// The values of the options, initially fio's defaults.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Steady {
     measure: Measure,
@@ -66,7 +66,7 @@ impl Steady {
         Ok(())
     }
 
-    /// Returns what ends a job, or the option at fault and why.
+    /// Returns the criterion that ends a job, or the option at fault and why.
     pub(super) fn resolve(&self) -> Result<Option<SteadyState>, (&'static str, String)> {
         if self.duration_us == 0 {
             return Ok(None);

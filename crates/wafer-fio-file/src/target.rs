@@ -1,4 +1,4 @@
-//! What jobs are read for, and what reading them yields.
+//! The device that a job file is read for, and the result of reading it.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use wafer_fio::job::JobSpec;
 pub struct Target {
     /// Bytes of each namespace.
     pub namespace_bytes: Vec<u64>,
-    /// Placement handles of each namespace; missing ones have none.
+    /// Number of placement handles of each namespace; 0 for those beyond the list.
     pub namespace_handles: Vec<u16>,
     /// Bytes of a page: `$pagesize`.
     pub page_bytes: u64,
@@ -18,11 +18,11 @@ pub struct Target {
 /// A job file read for a device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Jobs {
-    /// In the order of the file, the clones of `numjobs` after each other.
+    /// In file order, the clones of `numjobs` one after another.
     pub jobs: Vec<JobSpec>,
-    /// Of each of them, the name of the file that fio would open, where the job file names one.
+    /// For each job, the file that fio would open, if the job file names one.
     pub files: Vec<Option<String>>,
-    /// The first job with an `iodepth` that names no `ioengine`: fio's default one has one command in flight.
+    /// The first job that sets an `iodepth` but no `ioengine`: fio's default engine keeps one command in flight.
     pub without_engine: Option<String>,
     /// Options that are accepted and have no effect on what is written, each once.
     pub ignored: Vec<IgnoredOption>,
@@ -33,9 +33,9 @@ pub struct Jobs {
 pub struct IgnoredOption {
     /// fio's first name of the option.
     pub name: &'static str,
-    /// The file that sets it first.
+    /// The file that first sets it.
     pub file: PathBuf,
-    /// Line there, from 1.
+    /// Line in that file, from 1.
     pub line: u32,
     /// Why it has no effect.
     pub reason: &'static str,

@@ -1,16 +1,15 @@
-//! Values of options: sizes, times, numbers, lists. All errors are the text that follows `option:
-//! `.
+//! Values of options: sizes, times, numbers, lists. Errors are the text that follows `option: `.
 //!
-//! Units follow fio's code, which differs from its manual: `4ki` is `4k`, only `kib` is the other
-//! base. With `kb_base=1024` (the default) `k` is 1024 and `kib` 1000; with `kb_base=1000` `k` is
-//! 1000 and `kib` 1024. fio skips text after a number that it does not understand (`4q` is 4,
-//! `1.5m` is 1, `60sec` is 60 microseconds, `bs = 4k` with a blank is 4): here that is an error.
+//! Units follow fio's code, which differs from its manual: `4ki` is `4k`, and only `kib` is in the other base. With
+//! `kb_base=1024` (the default) `k` is 1024 and `kib` 1000; with `kb_base=1000` `k` is 1000 and `kib` 1024. fio skips
+//! text after a number that it does not understand (`4q` is 4, `1.5m` is 1, `60sec` is 60 microseconds, `bs = 4k` with
+//! a blank is 4); here, that is an error.
 
 use super::error::quote;
 use super::expr;
 use wafer_fio::job::DIRECTIONS;
 
-/// Largest number an option may have: fio's 64-bit signed parser.
+/// Maximum number of an option: fio parses signed 64-bit integers.
 const MAX: i128 = i64::MAX as i128;
 
 /// A size that may be relative.
@@ -18,7 +17,7 @@ const MAX: i128 = i64::MAX as i128;
 pub(super) enum Amount {
     /// Bytes.
     Bytes(u64),
-    /// Percent, 0-100, of what the option refers to.
+    /// Percentage, 0-100, of what the option refers to.
     Percent(u64),
 }
 
@@ -28,7 +27,7 @@ impl Default for Amount {
     }
 }
 
-/// What stands after the digits of a number.
+/// A number as read, with the text after its digits.
 struct Number<'a> {
     value: i128,
     suffix: &'a str,
@@ -81,7 +80,7 @@ fn in_range(value: Option<i128>, text: &str) -> Result<i64, String> {
     }
 }
 
-/// Factor of a byte unit.
+/// Returns the factor of a byte unit.
 fn unit(suffix: &str, kb_base: u64) -> Option<i128> {
     let lower = suffix.to_ascii_lowercase();
     if lower.is_empty() || lower == "b" {
@@ -105,7 +104,7 @@ fn unit(suffix: &str, kb_base: u64) -> Option<i128> {
     Some(i128::from(base).pow(power))
 }
 
-/// Reads a number of bytes or another number that takes `k`, `m`, ...; may be negative.
+/// Reads a number, possibly negative, with an optional unit `k`, `m`, ...
 pub(super) fn signed(text: &str, kb_base: u64, what: &str) -> Result<i64, String> {
     if text.starts_with('(') {
         let (value, _) = expr::evaluate(text, false).ok_or_else(|| not_a(text, "an expression"))?;
@@ -122,7 +121,7 @@ pub(super) fn signed(text: &str, kb_base: u64, what: &str) -> Result<i64, String
     in_range(number.value.checked_mul(factor), text)
 }
 
-/// As [`signed`], but not negative.
+/// Like [`signed`], but not negative.
 pub(super) fn unsigned(text: &str, kb_base: u64, what: &str) -> Result<u64, String> {
     let value = signed(text, kb_base, what)?;
     u64::try_from(value).map_err(|_| format!("{} is negative", quote(text)))
@@ -172,7 +171,7 @@ pub(super) fn integer(text: &str, kb_base: u64, min: u32, max: u32) -> Result<u3
     }
 }
 
-/// Reads a number of 32 bits.
+/// Reads a 32-bit number.
 pub(super) fn count(text: &str, kb_base: u64) -> Result<u32, String> {
     integer(text, kb_base, 0, u32::MAX)
 }
@@ -183,7 +182,7 @@ pub(super) fn percent(text: &str, kb_base: u64) -> Result<u8, String> {
     u8::try_from(value).map_err(|_| "must be at most 100".into())
 }
 
-/// Reads a share in percent, with a fraction.
+/// Reads a percentage that may have a fraction.
 pub(super) fn share(text: &str) -> Result<f64, String> {
     let share: f64 = text.trim().parse().map_err(|_| not_a(text, "a percentage"))?;
     if (0.0..=100.0).contains(&share) { Ok(share) } else { Err("must be from 0 to 100".into()) }
@@ -200,7 +199,7 @@ pub(super) fn time_us(text: &str, seconds: bool) -> Result<u64, String> {
             (false, expr::Number::Int(v)) => v.checked_mul(default),
             (false, expr::Number::Float(v)) => expr::Number::Float(v * default as f64).truncate(),
         };
-        // fio keeps whole seconds of options in seconds.
+        // fio stores these options in whole seconds.
         if seconds { value.map(|v| v / default * default) } else { value }
     } else {
         let number = digits(text, "a time")?;
@@ -260,8 +259,7 @@ pub(super) fn word<T: Copy>(text: &str, words: &[(&str, T)]) -> Result<T, String
     }
 }
 
-/// Splits at the first of `separators` that the text has, outside of parentheses. A `-` at the
-/// start is a sign.
+/// Splits at the first of `separators` that the text contains outside parentheses. A `-` at the start is a sign.
 fn split<'a>(text: &'a str, separators: &[char]) -> Vec<&'a str> {
     let mut parts = Vec::new();
     let mut rest = text;
@@ -286,9 +284,9 @@ fn split<'a>(text: &'a str, separators: &[char]) -> Vec<&'a str> {
     }
 }
 
-/// Reads values for reads, writes and trims as fio distributes them: one value is for all, of two the
-/// second is for writes and trims, and an empty one leaves its direction (`,8k`; `8k,`).
-/// Directions that the list does not mention are `None`.
+/// Reads values for reads, writes and trims as fio does: one value is for all; of two, the second is for writes and
+/// trims; an empty value leaves its direction unchanged (`,8k`; `8k,`). Directions that the list does not mention are
+/// `None`.
 pub(super) fn per_direction<T: Copy>(
     text: &str,
     separators: &[char],
@@ -315,9 +313,9 @@ pub(super) fn per_direction<T: Copy>(
     Ok(values)
 }
 
-/// Separators of values per direction of plain numbers: fio tries them in this order.
+/// Separators of per-direction lists of plain numbers, in the order in which fio tries them.
 pub(super) const NUMBERS: &[char] = &[',', ':', '-'];
-/// Separator of ranges and other values that hold `:` or `-` themselves.
+/// Separator of ranges and other values that themselves contain `:` or `-`.
 pub(super) const COMMA: &[char] = &[','];
 
 /// Reads `low-high` or `low:high`, in either order.

@@ -1,4 +1,4 @@
-//! Broken job files: each gives one line that names file, line and option. No text panics.
+//! Broken job files: each gives one line that names file, line and option. No text causes a panic.
 
 use std::fmt::Write as _;
 
@@ -171,7 +171,7 @@ fn messages_of_files_that_cannot_be_read() {
     insta::assert_snapshot!(all);
 }
 
-/// One line, whatever was read.
+/// Checks that reading `text` gives jobs or a one-line error.
 fn one_line_or_jobs(text: &str) {
     match resolve(text) {
         Ok(jobs) => {
@@ -185,7 +185,7 @@ fn one_line_or_jobs(text: &str) {
     }
 }
 
-/// All options, from the help of fio and newer ones.
+/// All options in fio's help, and newer ones.
 const NAMES: &[&str] = &[
     "name",
     "wait_for",

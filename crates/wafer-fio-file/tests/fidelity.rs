@@ -1,6 +1,6 @@
-//! Commands here follow the same laws as those of the real fio, which must be installed.
+//! Compares the distributions of commands with those of the real fio, which must be installed.
 //!
-//! Both sides have fixed seeds: a test that passes keeps passing.
+//! Both sides have fixed seeds, so a test that passes keeps passing.
 
 use crate::fio::{Io, commands_of_jobs, counts, fio, ours, same_counts, same_distribution, share};
 use wafer_fio::job::{BlockSize, Direction, Distribution, JobSpec, Order, Sequencer};
@@ -49,7 +49,7 @@ fn runs(ios: &[Io]) -> Vec<usize> {
     runs
 }
 
-/// Every command the same, address for address: jobs without random numbers.
+/// Jobs without random numbers issue the same commands, address for address.
 #[test]
 fn sequential_jobs_are_fios() {
     let write = || job(Direction::Write, Order::Sequential, 64 * KIB);
@@ -85,7 +85,7 @@ fn sequential_jobs_are_fios() {
     }
 }
 
-/// How many commands a job issues, by `size`, `io_size`, `loops` and `number_ios`.
+/// The number of commands of a job, by `size`, `io_size`, `loops` and `number_ios`.
 #[test]
 fn jobs_end_where_fios_do() {
     for (size, io_size, loops, ios) in [
@@ -117,8 +117,8 @@ fn jobs_end_where_fios_do() {
     }
 }
 
-/// The commands of jobs in proportion to their weights, whatever else they do. The pauses keep fio's last job from doing much
-/// when the others have just ended.
+/// Jobs issue commands in proportion to their weights, whatever else they do. The pauses keep fio's last job from doing
+/// much after the others have ended.
 #[test]
 fn jobs_of_a_flow_share_as_fios() {
     let text = "[global]\nioengine=null\nsize=1g\nbs=4k\nnorandommap\nthread\ntime_based\nruntime=1\nthinktime=300\n\
@@ -137,7 +137,7 @@ fn jobs_of_a_flow_share_as_fios() {
     assert!(a > 20.0 && (b / a - 8.0).abs() < 0.5 && (c / a - 3.0).abs() < 0.2, "{counts:?}");
 }
 
-/// Each block once a pass; the next pass in the same order, unless `randseed` is given.
+/// Each pass covers each block once, in the same order as the pass before, unless `randseed` is given.
 #[test]
 fn the_random_map_covers_and_repeats() {
     let n = 4096;
@@ -162,7 +162,7 @@ fn the_random_map_covers_and_repeats() {
     }
 }
 
-/// A time based job covers the region pass after pass too, but never in the same order.
+/// A time-based job also covers the region pass after pass, but never in the same order.
 #[test]
 fn time_based_passes_go_on_with_their_random_numbers() {
     let n = 4096;
@@ -181,7 +181,7 @@ fn time_based_passes_go_on_with_their_random_numbers() {
     }
 }
 
-/// Random start, next free block: early in a pass, late in it, and at its end.
+/// A random start, then the next free block: early in a pass, late in it, and at its end.
 #[test]
 fn the_random_map_orders_blocks_alike() {
     let theirs = fio("--rw=randwrite --bs=4k --size=256m --randseed=5");
@@ -196,19 +196,19 @@ fn the_random_map_orders_blocks_alike() {
             &gaps(&theirs[from..to]),
             &gaps(&mine[from..to]),
         );
-        // Late in a pass the free blocks lie in clusters: their places are no independent sample.
+        // Late in a pass, the free blocks form clusters, so their positions are not an independent sample.
         if what == "first" {
             same_distribution(what, &blocks(&theirs[from..to]), &blocks(&mine[from..to]));
         }
         let (a, b) = (runs(&theirs[from..to]), runs(&mine[from..to]));
         same_counts(&format!("{what}, runs"), &counts(a.into_iter()), &counts(b.into_iter()));
     }
-    // How long runs of neighbours become when hardly a block is free.
+    // The length of runs of neighbours when hardly any block is free.
     let (a, b) = (runs(&theirs[n * 98 / 100..]), runs(&mine[n * 98 / 100..]));
     same_distribution("end, runs", &a, &b);
 }
 
-/// Sizes above the smallest: cut short where the map has a block already.
+/// Commands larger than the smallest size are cut short at a block that the map already has.
 #[test]
 fn the_random_map_cuts_commands_alike() {
     let theirs = fio("--rw=randwrite --bsrange=4k-64k --size=512m --randseed=5");
@@ -234,8 +234,8 @@ fn uniform_addresses_without_a_map() {
     same_distribution("gaps", &gaps(&theirs), &gaps(&mine));
 }
 
-/// Block for block: with the center given nothing depends on a seed, so the hottest block must be
-/// the same one, and every other block as hot as there.
+/// Given the center, nothing depends on a seed, so the hottest block must be the same one, and every other block as hot
+/// as in fio.
 #[test]
 fn skewed_addresses_are_fios_block_by_block() {
     let some = Some(0.0);
@@ -255,7 +255,7 @@ fn skewed_addresses_are_fios_block_by_block() {
         assert_eq!(theirs.len(), mine.len());
         let (a, b) = (counts(blocks(&theirs).into_iter()), counts(blocks(&mine).into_iter()));
         same_counts(option, &a, &b);
-        // The histogram by rank: how often the hottest, the second hottest ... block is written.
+        // The number of writes of each block, hottest first.
         let ranks = |c: &std::collections::BTreeMap<u64, u64>| {
             let mut ranks: Vec<u64> = c.values().copied().collect();
             ranks.sort_unstable_by(|x, y| y.cmp(x));
@@ -278,7 +278,7 @@ fn skewed_addresses_are_fios_block_by_block() {
     }
 }
 
-/// Without a center the hottest block is anywhere, but the others lie around it as in fio.
+/// Without a center, the hottest block is anywhere, but the others lie around it as in fio.
 #[test]
 fn zipf_without_a_center_is_only_moved() {
     let theirs =
@@ -378,7 +378,7 @@ fn reads_and_writes_mix_alike() {
         };
         same_counts(&options, &same_op(&theirs), &same_op(&mine));
     }
-    // With a map reads and writes share it: each block is read or written once.
+    // Reads and writes share the map: each block is read or written once.
     let both = job(Direction::ReadWrite, Order::Random, 16 * MIB);
     for ios in [fio("--rw=randrw --bs=4k --size=16m"), ours(&both, 1 << 20)] {
         let mut all = blocks(&ios);
@@ -404,7 +404,7 @@ fn random_and_sequential_parts_alike() {
     run(&format!("--rw=randwrite:8 {rest}"), JobSpec { order_modifier: 8, ..free() });
     let identical = JobSpec { order_modifier: 4, sequencer: Sequencer::Identical, ..free() };
     run(&format!("--rw=randwrite:4 --rw_sequencer=identical {rest}"), identical);
-    // With the map: sequential parts neither ask nor tell it.
+    // With the map: sequential parts neither consult nor update it.
     let mapped = JobSpec { percent_random: [50; 3], ..random(256 * MIB) };
     run("--rw=randwrite --bs=4k --size=256m --percentage_random=50 --randseed=3", mapped);
 }

@@ -1,5 +1,4 @@
-//! Job files in the style of the placement studies and of fio's own examples, and the jobs they
-//! are.
+//! Job files in the style of the placement studies and of fio's own examples, and the resulting jobs.
 
 use std::path::PathBuf;
 
@@ -31,7 +30,7 @@ fn ignored(jobs: &Jobs) -> Vec<(&str, u32)> {
     jobs.ignored.iter().map(|i| (i.name, i.line)).collect()
 }
 
-/// What fio's defaults make of `rw=write` in a section at a line.
+/// Returns the job of a section at `line` with `rw=write` and fio's defaults.
 fn plain(name: &str, line: u32) -> JobSpec {
     JobSpec {
         name: name.into(),
@@ -123,7 +122,7 @@ fn three_streams_after_a_fill() {
     );
     let percent =
         |p: u64, unit: u64| (u128::from(CAPACITY) * u128::from(p) / 100) as u64 / unit * unit;
-    // 90 % of 448 GiB is no multiple of 4 KiB: offsets go up, sizes down.
+    // 90 % of 448 GiB is not a multiple of 4 KiB: offsets are rounded up, sizes down.
     let after = |p| percent(p, 4096) + 4096;
     let base = |name, line| JobSpec {
         phase: 1,
@@ -220,7 +219,7 @@ fn skewed_overwrites() {
 
 #[test]
 fn mixed_sizes_and_alignment() {
-    // The enterprise workload of JESD219, as fio's example has it.
+    // The enterprise workload of JESD219, as in fio's example.
     let jobs = read(
         "[JESD219]\nioengine=libaio\ndirect=1\nrw=randrw\nnorandommap\nrandrepeat=0\n\
          rwmixread=40\nrwmixwrite=60\n\
@@ -269,7 +268,7 @@ fn random_maps() {
     assert!(!map("norandommap"));
     assert!(map("norandommap=0"));
     assert!(!map("norandommap=1"));
-    // The shift register visits each block once by itself.
+    // The shift register visits each block once without a map.
     assert!(map("norandommap\nrandom_generator=lfsr"));
     assert!(!map("random_distribution=zipf"));
     assert!(!map("random_distribution=zipf:0"));
@@ -296,7 +295,7 @@ fn rates_times_and_ends() {
     assert_eq!((a.number_ios, a.seed), (Some(1024), Some(16)));
     assert_eq!(b.rate_iops, [None, Some(100), Some(100)]);
     assert_eq!(b.rate_process, RateProcess::Poisson);
-    // fio switches time_based off where no runtime is given.
+    // fio switches `time_based` off if no runtime is given.
     assert!(!b.time_based);
     assert_eq!(b.order_modifier, -8192);
     assert_eq!(ignored(&jobs), [("time_based", 12)]);
@@ -317,7 +316,7 @@ fn globals_add_up_and_hold_for_what_follows() {
          [global-more]\niodepth=4\n[c]\n",
     );
     let values: Vec<_> = jobs.jobs.iter().map(|j| (j.size, j.number_ios, j.iodepth)).collect();
-    // A section's kb_base holds for the whole section, and for no other.
+    // A section's `kb_base` applies to the whole section, and to no other.
     assert_eq!(values, [(16384, Some(1024), 1), (8192, Some(1000), 1), (8192, Some(1024), 4)]);
 }
 
@@ -402,7 +401,7 @@ fn a_latency_target_is_in_microseconds() {
     assert_eq!(jobs.jobs[1].latency_target, None);
 }
 
-/// As fio 3.33 does.
+/// The expected values are those of fio 3.33.
 #[test]
 fn a_job_that_trims_and_writes_counts_both() {
     let of = |options: &str| {
@@ -424,7 +423,7 @@ fn completions_are_reaped_by_fios_rules() {
         let file = format!("[a]\nioengine=io_uring\niodepth=16\n{options}");
         read(&file).jobs[0].reaping.map(|reaping| (reaping.low, reaping.least))
     };
-    // What fio does anyway.
+    // These values change nothing.
     for options in ["iodepth_low=0", "iodepth_low=20", "iodepth_batch_complete_min=0"] {
         assert_eq!(
             of(&format!("{options}\niodepth_batch=8\niodepth_batch_complete_max=4\n")),
@@ -486,6 +485,6 @@ fn exitall_is_one_for_all_jobs_and_exit_what_each_has() {
     let all = Some(Exit::All);
     assert_eq!(exits(text), [(0, Some(Exit::Running)), (1, Some(Exit::Group)), (2, all), (2, all)]);
     assert_eq!(exits("[a]\nexit_what=all\n"), [(0, None)]);
-    // The first job begins no other group.
+    // The first job does not begin a new group.
     assert_eq!(exits("[a]\nstonewall\n[b]\n[c]\nstonewall\n"), [(0, None), (0, None), (1, None)]);
 }

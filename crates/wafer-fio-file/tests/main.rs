@@ -1,4 +1,4 @@
-//! Job files, and what the installed fio makes of them.
+//! Tests of job files, and comparisons with the installed fio.
 
 mod errors;
 mod fidelity;

@@ -1,5 +1,5 @@
-//! The reader against fio itself: which options exist, which files are accepted, and which bytes
-//! a job touches. Needs fio on the `PATH`.
+//! Compares the reader with fio itself: which options exist, which files are accepted, and which bytes a job accesses.
+//! Needs fio on the `PATH`.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -40,7 +40,7 @@ fn is_known(name: &str) -> bool {
     }
 }
 
-/// Names at the start of lines `name : text`.
+/// Returns the names at the start of lines `name : text`.
 fn names(help: &str) -> Vec<&str> {
     help.lines()
         .filter_map(|line| line.split_once(':'))
@@ -211,7 +211,7 @@ const BAD: &[&str] = &[
     "percentage_sequential=10",
 ];
 
-/// Lines that fio takes for something nobody means, and that are refused here.
+/// Lines that fio misreads, and that are refused here.
 const STRICTER: &[&str] = &[
     "bs=4q",
     "bs = 4k",
@@ -228,7 +228,7 @@ const STRICTER: &[&str] = &[
     "include no-such-file.inc",
 ];
 
-/// Lines that fio refuses. One run of fio takes a fifth of a second.
+/// Returns the lines that fio refuses. One run of fio takes a fifth of a second.
 fn refused_by_fio(lists: &[&[&'static str]]) -> Vec<&'static str> {
     let section = |options: &&str| format!("[a]\n{options}\n");
     let all: Vec<_> = lists.concat();
@@ -286,7 +286,7 @@ fn both_accept_the_same_files() {
     }
 }
 
-/// Offset and length of each command fio issues for each job on a file of 64 MiB.
+/// Returns offset and length of each command that fio issues for each job on a file of 64 MiB.
 fn commands(jobs: &[&str]) -> Vec<Vec<(u64, u64)>> {
     let directory = tempfile::tempdir().unwrap();
     let file = std::fs::File::create(directory.path().join("disk")).unwrap();
@@ -306,7 +306,7 @@ fn commands(jobs: &[&str]) -> Vec<Vec<(u64, u64)>> {
     (0..jobs.len()).map(|i| log(i).lines().filter_map(command).collect()).collect()
 }
 
-/// Whether this build of fio has expressions; distributions leave them out.
+/// Returns whether this build of fio supports expressions; packages of distributions do not.
 fn has_expressions() -> bool {
     fio_accepts("[a]\nbs=(2*4k)\n")
 }
@@ -390,7 +390,7 @@ fn both_end_after_the_same_number_of_commands() {
     }
 }
 
-/// Jobs whose size is no multiple of their block: without a map the last command goes beyond it.
+/// Jobs whose size is not a multiple of their block: without a map, the last command goes beyond it.
 const UNEVEN: &[&str] = &[
     "norandommap",
     "norandommap\nloops=2",

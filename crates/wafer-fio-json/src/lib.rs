@@ -1,17 +1,19 @@
-//! The results of a run with a clock in fio's own JSON output format, which fio's plotters and scripts read.
+//! The results of a run with a clock in fio's JSON output format, which fio's plotters and scripts read.
 //!
 //! # What it is
-//! [`fio_json()`]: the format of `fio --output-format=json+` (fio 3.x, `show_thread_status_json` in stat.c). Jobs are in the order of
-//! their file, those of a group with `group_reporting` are one, and so are clones even without it. Percentiles and bins
-//! are of the latency from submission to completion, which is both `clat_ns` and `lat_ns`, because hosts take no time to submit.
+//! [`fio_json()`]: the format of `fio --output-format=json+` (fio 3.x, `show_thread_status_json` in stat.c). Jobs are
+//! in the order of their file; those of a group with `group_reporting` are reported as one, and so are clones even
+//! without it. Percentiles and bins are of the latency from submission to completion, which is both `clat_ns` and
+//! `lat_ns`, because submission takes no time.
 //!
 //! # Invariants
-//! The keys are those of fio, but for shares of queue depths (`iodepth_level`, `iodepth_submit`, `iodepth_complete`) and
-//! `disk_util`, which a run does not record, and for `namespace_bytes`: `offset` and `size` are bytes of so many.
-//! `job_start` is in model time, milliseconds from the start of the run.
+//! The keys are those of fio, except for the shares of queue depths (`iodepth_level`, `iodepth_submit`,
+//! `iodepth_complete`) and `disk_util`, which a run does not record, and for an additional `namespace_bytes`, the size
+//! of the namespace that `offset` and `size` refer to. `job_start` is in model time, milliseconds from the start of the
+//! run.
 //!
 //! # Error model
-//! A run without a clock has no such results.
+//! A run without a clock has no such results; nothing else fails.
 
 mod reported;
 
@@ -27,7 +29,7 @@ const PERCENTILES: [f64; 17] = [
     99.99,
 ];
 
-/// Returns the record as fio prints results, or nothing for a run without a clock.
+/// Returns the record as fio prints results; `None` for a run without a clock.
 pub fn fio_json(record: &Record) -> Option<Value> {
     let time = record.time.as_ref()?;
     let started = record.provenance.started.clone().unwrap_or_default();
@@ -75,14 +77,14 @@ fn options(spec: &JobRecord) -> Value {
         range if range.contains('-') => "bsrange",
         _ => "bs",
     };
-    // Sizes that differ by direction are among the options.
+    // Sizes that differ by direction are already among the options.
     if ["bs", "bsrange", "bssplit"].iter().all(|name| options.get(name).is_none()) {
         options[sizes] = spec.bs.replace("KiB", "k").replace("MiB", "m").into();
     }
     options
 }
 
-/// Returns what a job with `latency_target` looked for, and the depth that it found; zeros for another job.
+/// Returns the criterion of a job with `latency_target`, and the depth that it found; fio's defaults for another job.
 fn latency_target(
     spec: Option<&JobRecord>,
     figures: &[FigureRecord],
@@ -101,8 +103,8 @@ fn latency_target(
     ]
 }
 
-/// Returns how a job ended that `steadystate` watched, of clones that were watched each for itself the sum of what they did.
-/// The values of the single intervals are omitted: a run does not record them.
+/// Returns the result of `steadystate` for a job; for clones that were watched individually, rates are their sums. The
+/// values of individual intervals are omitted, since a run does not record them.
 fn steady_state(spec: &JobRecord, figures: &[FigureRecord]) -> Option<Value> {
     let criterion = spec.steady_state.as_deref()?;
     let of = |name: &str| -> Vec<f64> {
@@ -129,19 +131,19 @@ fn steady_state(spec: &JobRecord, figures: &[FigureRecord]) -> Option<Value> {
     }))
 }
 
-/// Upper ends of fio's classes of latencies, of each unit; larger ones belong to the next unit.
+/// Upper ends of fio's latency classes in each unit; larger latencies belong to the next unit.
 const NANOSECONDS: [u64; 10] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000];
 const MILLISECONDS: [u64; 11] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000, 2000];
 
 /// Returns the percentage of requests in fio's classes of nanoseconds, microseconds and milliseconds.
 fn classes(job: &Directions) -> [Map<String, Value>; 3] {
-    // Of reads, writes and trims only, as in fio.
+    // Reads, writes and trims only, as in fio.
     let requests = || {
         let all = job.each().filter(|(direction, _)| *direction != Direction::Flush);
         all.map(|(_, requests)| requests)
     };
     let all: u64 = requests().map(|requests| requests.count).sum();
-    // fio counts a latency in the first class whose end it does not exceed.
+    // fio counts a latency in the first class whose upper end it does not exceed.
     let up_to = |us: f64| -> u64 {
         let bins = requests().flat_map(|requests| &requests.histogram);
         bins.filter(|(latency, _)| *latency <= us).map(|(_, count)| count).sum()
@@ -211,7 +213,7 @@ fn direction(requests: Option<&Requests>, milliseconds: u64) -> Value {
         "slat_ns": { "min": 0, "max": 0, "mean": 0.0, "stddev": 0.0, "N": 0 },
         "clat_ns": latency(requests),
         "lat_ns": latency(requests),
-        // One sample: the whole run.
+        // The whole run is the only sample.
         "bw_min": kib.round() as u64,
         "bw_max": kib.round() as u64,
         "bw_agg": if samples > 0 { 100.0 } else { 0.0 },

@@ -1,4 +1,4 @@
-//! What fio prints as one job: a section, or those of a group with `group_reporting`.
+//! The jobs that fio prints as one: those of a section, or those of a group with `group_reporting`.
 
 use wafer_record::record::{JobRecord, WorkloadRecord};
 use wafer_record::time::{Directions, Requests, TimeRecord};
@@ -6,14 +6,14 @@ use wafer_record::time::{Directions, Requests, TimeRecord};
 pub(crate) struct Reported<'a> {
     /// Name of the first section.
     pub(crate) name: &'a str,
-    /// The first section; none for a workload that is no job file.
+    /// The first section; `None` for a workload that is not a job file.
     pub(crate) spec: Option<&'a JobRecord>,
     /// The section whose options fio prints: the last one.
     pub(crate) options: Option<&'a JobRecord>,
     pub(crate) results: Directions,
 }
 
-/// Returns the jobs of a run in the order of their file. A workload without jobs is one.
+/// Returns the jobs of a run in the order of their file. A workload without jobs is reported as one.
 pub(crate) fn all<'a>(
     time: &'a TimeRecord,
     workload: Option<&'a WorkloadRecord>,
@@ -40,7 +40,7 @@ pub(crate) fn all<'a>(
     }
     let mut all: Vec<Reported<'a>> = Vec::new();
     for (at, spec) in specs.iter().enumerate() {
-        // Sections of one name have their results in common.
+        // Sections with the same name share their results.
         let again = specs[..at].iter().any(|before| before.name == spec.name);
         let Some(results) = time.jobs.get(&spec.name).filter(|_| !again) else { continue };
         let joins = spec.options.contains_key("group_reporting");
@@ -79,7 +79,7 @@ fn joined(one: &Directions, other: &Directions) -> Directions {
     }
 }
 
-/// Returns requests that came in this many seconds.
+/// Returns the requests with rates over this many seconds.
 fn at_rate(requests: Requests, seconds: f64) -> Requests {
     let rate = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
     let (iops, bytes_per_second) = (rate(requests.count), rate(requests.bytes));
@@ -116,7 +116,7 @@ fn requests(one: &Requests, other: &Requests, seconds: f64) -> Requests {
 mod tests {
     use super::*;
 
-    /// Returns what is known of requests with these latencies, microseconds.
+    /// Returns the record of requests with these latencies, in microseconds.
     fn of(latencies: &[f64], seconds: f64) -> Requests {
         let count = latencies.len() as f64;
         let mean_us = latencies.iter().sum::<f64>() / count;

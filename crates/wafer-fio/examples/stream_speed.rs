@@ -1,4 +1,4 @@
-//! Nanoseconds per command of each kind of stream.
+//! Measures the nanoseconds per command of each kind of stream.
 //!
 //!     cargo run --release -p wafer-fio --example stream_speed
 
@@ -10,7 +10,7 @@ use wafer_fio::{JobStream, Mixer, MixerOptions, Pace};
 use wafer_interface::{Batch, CommandStream, stream};
 
 const BATCH: usize = 1024;
-/// Commands per measurement, and measurements: the fastest counts, the machine may be busy.
+/// Commands per measurement, and number of measurements. The fastest one counts, because the machine may be busy.
 const COMMANDS: usize = 500_000;
 const TIMES: usize = 60;
 const BLOCK: u64 = 4096;

@@ -4,10 +4,10 @@ use wafer_random::{Inverse, Normal, Purpose, Ranked, Rng, Zoned};
 
 use crate::job::Distribution;
 
-/// Draws of block numbers of one direction of a job.
+/// Draws block numbers for one direction of a job.
 #[derive(Clone, Debug)]
 pub(crate) enum Addresses {
-    /// Uniform over so many blocks.
+    /// Uniform over this many blocks.
     Uniform(u64),
     Zoned(Zoned),
     Ranked(Ranked),
@@ -15,9 +15,8 @@ pub(crate) enum Addresses {
 }
 
 impl Addresses {
-    /// `aligned`: blocks of `align` bytes that fit the region, at least 1; `ranges`: what zipf,
-    /// pareto and normal divide it into; `center_rng` draws where zipf and pareto put their
-    /// most frequent block.
+    /// `aligned`: number of blocks of `align` bytes in the region, at least 1; `ranges`: number of parts into which
+    /// zipf, pareto and normal divide it; `center_rng` draws the place of the most frequent block of zipf and pareto.
     pub(crate) fn new(
         distribution: &Distribution,
         aligned: u64,
@@ -69,12 +68,13 @@ impl Addresses {
         })
     }
 
-    /// fio keeps no random map with this distribution.
+    /// Returns whether fio keeps no random map with this distribution.
     pub(crate) fn excludes_map(&self) -> bool {
         !matches!(self, Addresses::Uniform(_))
     }
 
-    /// fio does not seed this generator again with every loop over the region.
+    /// Returns the generator that the distribution draws from. fio does not reseed that of [`Purpose::Rank`] with every
+    /// loop over the region.
     pub(crate) fn purpose(&self) -> Purpose {
         match self {
             Addresses::Uniform(_) | Addresses::Zoned(_) => Purpose::Address,
@@ -93,7 +93,7 @@ impl Addresses {
         }
     }
 
-    /// Draws `n` blocks; the choice of the distribution is made once.
+    /// Draws `n` blocks, choosing the distribution once.
     #[inline]
     pub(crate) fn draw_each(&self, rng: &mut Rng, n: usize, mut take: impl FnMut(u64)) {
         match self {
@@ -104,7 +104,7 @@ impl Addresses {
         }
     }
 
-    /// Bytes of tables.
+    /// Returns the bytes of tables.
     pub(crate) fn memory_bytes(&self) -> u64 {
         match self {
             Addresses::Uniform(_) | Addresses::Normal(_) => 0,

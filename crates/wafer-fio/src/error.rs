@@ -1,4 +1,4 @@
-//! Errors of job files and of shares given for their jobs.
+//! Errors of job files and of the shares of their jobs.
 
 use std::path::PathBuf;
 
@@ -17,17 +17,17 @@ pub enum WorkloadError {
         /// What is wrong, naming the option.
         message: String,
     },
-    /// The shares of jobs cannot work.
+    /// The shares of jobs contradict each other or the jobs.
     #[error("shares of jobs: {0}")]
     Pace(String),
-    /// A run until a volume would never get there.
+    /// A run until a volume or a steady state would never end.
     #[error("{file}:{line}: job `{job}`: no job of the last phase continues writing, so a volume or a steady state may never be reached", file = .file.display())]
     NeverWrites {
         /// The job file.
         file: PathBuf,
         /// Line of the header of the last phase's first section.
         line: u32,
-        /// Its name.
+        /// Name of that section.
         job: String,
     },
     /// There is no job to run.

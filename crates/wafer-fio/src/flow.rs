@@ -1,11 +1,11 @@
 //! `flow`: jobs whose numbers of commands stay in proportion to their weights.
 //!
-//! As in fio, a job of a group (`flow_id`) stands still while its part of the group's commands exceeds its part of the
-//! weights. The parts add up to less than the whole, so at least one job of a group may always continue.
+//! As in fio, a job of a group (`flow_id`) pauses while its share of the group's commands exceeds its share of the
+//! weights. The shares of commands add up to less than 1, so at least one job of a group can always continue.
 
 use std::collections::BTreeMap;
 
-/// What a job has of its group.
+/// The flow of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
     /// `flow_id`: its group.
@@ -18,17 +18,17 @@ pub struct Flow {
 #[derive(Clone, Copy, Debug)]
 struct Group {
     weight: u64,
-    /// Commands of its running jobs, and one.
+    /// Commands of its running jobs, plus one.
     commands: u64,
-    /// When the last of them went, or a job left.
+    /// When the last of these commands was issued, or a job left.
     time: u64,
 }
 
-/// The jobs of a phase that have `flow`. Jobs are named by their positions among those of the phase; a time has any unit.
+/// The jobs of a phase that have `flow`. Jobs are numbered by their position in the phase; times may be in any unit.
 #[derive(Clone, Debug, Default)]
 pub struct Flows {
     groups: BTreeMap<u32, Group>,
-    /// Of each job its flow, while it runs, and its commands.
+    /// For each running job, its flow and its number of commands.
     jobs: Vec<Option<(Flow, u64)>>,
 }
 
@@ -52,7 +52,7 @@ impl Flows {
         self.groups.is_empty()
     }
 
-    /// Returns whether a job stands still until others of its group have gone on.
+    /// Returns whether a job has to wait for others of its group.
     #[inline]
     pub fn holds(&self, job: usize) -> bool {
         self.group(job).is_some_and(|(group, flow, commands)| {
@@ -61,13 +61,13 @@ impl Flows {
         })
     }
 
-    /// Returns when the last command of the job's group went, or a job left it: one that was held continues then.
+    /// Returns when the last command of the job's group was issued, or a job left it: a waiting job continues then.
     #[inline]
     pub fn time(&self, job: usize) -> u64 {
         self.group(job).map_or(0, |(group, ..)| group.time)
     }
 
-    /// Notes a command of a job.
+    /// Counts a command of a job.
     #[inline]
     pub fn issued(&mut self, job: usize, time: u64) {
         let Some(Some((flow, commands))) = self.jobs.get_mut(job) else { return };
@@ -83,7 +83,7 @@ impl Flows {
         self.group(job).is_some()
     }
 
-    /// Lets a job that has ended at a time leave its group.
+    /// Removes a job that ended at `time` from its group.
     pub fn leave(&mut self, job: usize, time: u64) {
         let Some((flow, commands)) = self.jobs.get_mut(job).and_then(Option::take) else { return };
         if let Some(group) = self.groups.get_mut(&flow.id) {

@@ -1,7 +1,7 @@
-//! How fast a job may go in each direction, by fio's rules (`__setup_rate`, `usec_for_io` and `rate_ddir`).
+//! The rates of a job in each direction, by fio's rules (`__setup_rate`, `usec_for_io` and `rate_ddir`).
 //!
-//! A rate counts from the start of the job, so a job that has fallen behind catches up. A mixed job whose next command would come
-//! too soon does one of the other direction instead, if that may go.
+//! A rate counts from the start of the job, so a job that has fallen behind catches up. A mixed job whose next command
+//! would be too early issues one of the other direction instead, if that one is due.
 
 use wafer_random::Rng;
 
@@ -15,8 +15,8 @@ enum Limit {
 }
 
 impl Limit {
-    /// Returns the limit of a direction. For fio `rate_iops` are bytes, as many as that number of the smallest commands
-    /// has, except with `bssplit`.
+    /// Returns the limit of a direction. Except with `bssplit`, fio converts `rate_iops` to bytes, as if all commands
+    /// had the smallest size.
     fn of(spec: &JobSpec, direction: usize) -> Option<Limit> {
         let some = |rate: Option<u64>| rate.filter(|rate| *rate > 0);
         let by_commands = |iops: u64| match spec.block_size[direction] {
@@ -40,23 +40,23 @@ impl Limit {
     }
 }
 
-/// The rates of a job that runs. Times are in units of the caller.
+/// The rates of a running job. Times are in the caller's unit.
 #[derive(Clone, Debug)]
 pub struct Rates {
     limits: [Option<Limit>; DIRECTIONS],
     start: u64,
-    /// Units of time in a second.
+    /// Units of time per second.
     second: u64,
-    /// Bytes and commands of each direction.
+    /// Bytes and commands issued in each direction.
     issued: [(u64, u64); DIRECTIONS],
-    /// A Poisson process: random numbers, commands per second, and when the next one comes.
+    /// A Poisson process: random numbers, and for each direction the commands per second and the next arrival.
     process: Option<(Rng, [f64; DIRECTIONS], [u64; DIRECTIONS])>,
     chooses: bool,
 }
 
 impl Rates {
-    /// Returns the rates of a job that starts at `start`, in units of time of which a second has `second`. `random` is for
-    /// `rate_process=poisson`; without it commands come evenly.
+    /// Returns the rates of a job that starts at `start`, with `second` units of time per second. `random` is for
+    /// `rate_process=poisson`; without it, commands are evenly spaced.
     pub fn new(spec: &JobSpec, start: u64, second: u64, random: Option<Rng>) -> Self {
         let limits: [Option<Limit>; DIRECTIONS] = std::array::from_fn(|d| Limit::of(spec, d));
         let mixed = spec.direction == Direction::ReadWrite && (1..100).contains(&spec.read_percent);
@@ -84,20 +84,20 @@ impl Rates {
         self.limits.iter().all(Option::is_none)
     }
 
-    /// Returns whether [`Self::choose`] decides about the direction of commands.
+    /// Returns whether [`Self::choose`] chooses the direction of commands.
     pub fn chooses(&self) -> bool {
         self.chooses
     }
 
-    /// Returns the direction of the command after those issued: `direction`, or the other one of a mixed job where that may
-    /// go at `now`, or earlier.
+    /// Returns the direction of the next command: `direction`, or the other one of a mixed job if `direction` is not
+    /// due at `now` and the other is due by then or earlier than `direction`.
     pub fn choose(&self, direction: usize, now: u64) -> usize {
         let other = if direction == READ { WRITE } else { READ };
         let (due, due_other) = (self.due(direction), self.due(other));
         if due <= now || due_other > now && due <= due_other { direction } else { other }
     }
 
-    /// Returns when the next command of a direction may go.
+    /// Returns when the next command of a direction is due.
     #[inline]
     pub fn due(&self, direction: usize) -> u64 {
         if let Some((_, _, arrivals)) = &self.process {
@@ -109,7 +109,7 @@ impl Rates {
             Some(Limit::Bytes(rate)) => (bytes, rate),
             Some(Limit::Commands(rate)) => (commands, rate),
         };
-        // Whole seconds first: the rest is nearly always small enough for a fast division.
+        // With whole seconds split off, the rest is nearly always small enough for a fast division.
         let (whole, rest) = (count / rate, count % rate);
         let rest = match rest.checked_mul(self.second) {
             Some(rest) => rest / rate,
@@ -127,21 +127,21 @@ impl Rates {
         self.arrive(direction);
     }
 
-    /// Draws when the next command comes, if that is random.
+    /// Draws the arrival of the next command, if arrivals are random.
     #[inline]
     fn arrive(&mut self, direction: usize) {
         if let (Some((random, rates, arrivals)), Some(_)) =
             (&mut self.process, self.limits[direction])
         {
-            // 53 random bits: the logarithm is finite.
+            // 53 random bits plus one: the logarithm is finite.
             let draw = ((random.next64() >> 11) + 1) as f64 / (1u64 << 53) as f64;
             let wait = -libm::log(draw) / rates[direction] * self.second as f64;
-            // Saturates.
+            // The conversion saturates.
             arrivals[direction] = arrivals[direction].saturating_add(wait.round() as u64);
         }
     }
 
-    /// Returns the seconds that a command of `mean` bytes takes at the lowest rate; 0 without rates.
+    /// Returns the seconds that a command of `mean` bytes takes at the slowest rate; 0 without rates.
     pub fn seconds(&self, mean: f64) -> f64 {
         self.limits.iter().flatten().map(|limit| limit.seconds(mean)).fold(0.0, f64::max)
     }

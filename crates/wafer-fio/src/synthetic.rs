@@ -1,4 +1,4 @@
-//! Jobs made in code: what preconditioning and tests need without a job file.
+//! Jobs created in code, for preconditioning and tests without a job file.
 
 use crate::job::{
     BlockSize, DIRECTIONS, Direction, Distribution, JobSpec, Order, PlacementRule, RateProcess,
@@ -6,8 +6,8 @@ use crate::job::{
 };
 
 impl JobSpec {
-    /// Returns a job over `size` bytes of namespace 0 from byte 0 in blocks of `block` bytes, with fio's
-    /// defaults for everything else: one pass, random map, QD 1, no placement directive.
+    /// Returns a job over the first `size` bytes of namespace 0 in blocks of `block` bytes, with fio's defaults for
+    /// everything else: one pass, random map, QD 1, no placement directive.
     pub fn synthetic(
         name: &str,
         direction: Direction,
@@ -72,14 +72,14 @@ impl JobSpec {
         JobSpec::synthetic("fill", Direction::Write, Order::Sequential, size, block)
     }
 
-    /// Returns a job that writes `bytes` bytes at random over the first `size` bytes: with `random_map` each
-    /// block once a pass, every pass in another order, else at independent uniform addresses.
+    /// Returns a job that writes `bytes` bytes at random over the first `size` bytes: with `random_map`, each block
+    /// once per pass and every pass in a different order; otherwise, at independent uniform addresses.
     pub fn random_overwrite(size: u64, block: u64, bytes: u64, random_map: bool) -> JobSpec {
         let job = JobSpec::synthetic("overwrite", Direction::Write, Order::Random, size, block);
         JobSpec { io_size: bytes, random_map, random_repeat: false, ..job }
     }
 
-    /// Returns the same job over another part of a namespace.
+    /// Returns the same job at `offset` of a namespace.
     pub fn on(self, namespace: u8, offset: u64) -> JobSpec {
         JobSpec { namespace, offset, namespace_bytes: offset + self.size, ..self }
     }

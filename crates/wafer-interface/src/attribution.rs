@@ -1,16 +1,14 @@
-//! Attribution: whose writes cause relocations of whose data.
+//! Attribution: which handle's writes cause relocations of which handle's data.
 
-/// What attribution has counted, all in pages unless a field says otherwise. Handles are rows and
-/// columns by number.
+/// The totals of attribution, in pages unless a field says otherwise. Rows and columns are handles by number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Attribution {
     /// `relocated[i][j]`: relocated pages of origin `j` that invalidations by `i` caused.
     pub relocated: Vec<Vec<u64>>,
-    /// `demanded[i][j]`: relocated pages of origin `j` in collections that a write through `i` asked
-    /// for.
+    /// `demanded[i][j]`: relocated pages of origin `j` in collections that a write through `i` triggered.
     pub demanded: Vec<Vec<u64>>,
-    /// `invalidated[i][o]`: pages invalidated by `i` in the reclaim units collected so far that held
-    /// data of owner `o`: a handle, or (the last column) relocated data of several.
+    /// `invalidated[i][o]`: pages that `i` invalidated in reclaim units of owner `o` collected so far. An owner is a
+    /// handle or, in the last column, relocated data of several.
     pub invalidated: Vec<Vec<u64>>,
     /// Collections by owner, in the same order.
     pub collected: Vec<Collected>,
@@ -23,14 +21,14 @@ pub struct Attribution {
 pub struct Collected {
     /// Reclaim units.
     pub units: u64,
-    /// Reclaim units without a valid page: their data was all invalidated.
+    /// Reclaim units without a valid page: all their data was invalidated.
     pub empty: u64,
-    /// Valid pages moved.
+    /// Valid pages relocated.
     pub valid: u64,
 }
 
 impl Attribution {
-    /// Creates totals of zero for a device with `handles` handles.
+    /// Creates zero totals for a device with `handles` handles.
     pub fn new(handles: usize) -> Self {
         let square = vec![vec![0; handles]; handles];
         Attribution {

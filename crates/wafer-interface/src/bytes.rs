@@ -1,4 +1,4 @@
-//! Sizes with a unit, as configuration files and the command line spell them.
+//! Sizes with a unit, as in configuration files and on the command line.
 
 use std::fmt;
 use std::str::FromStr;
@@ -58,8 +58,8 @@ impl FromStr for Bytes {
 }
 
 impl fmt::Display for Bytes {
-    /// Returns the shortest exact spelling with a binary or decimal unit, binary of two as short; plain
-    /// bytes where no unit is exact.
+    /// Writes the shortest exact spelling with a unit, binary if a decimal one is as short; plain bytes if no unit is
+    /// exact.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let exact = |names: &[&str]| {
             names.iter().find_map(|name| {

@@ -1,12 +1,12 @@
-//! Everything a host asks of the device: one 16-byte value per command.
+//! The commands of hosts: one 16-byte value each.
 
 use crate::ids::NsId;
 
-/// What a command does.
+/// The operation of a command.
 ///
-/// This is the one vocabulary of operations: streams, traces, captures and journals all use it. The
-/// numbers are the codes of the capture and journal formats and must not change. Format NVM has none:
-/// it reaches the device as a deallocation of the whole namespace.
+/// Streams, traces, captures and journals all use this set of operations. The numbers are the codes of the capture and
+/// journal formats and must not change. Format NVM has none: it reaches the device as a deallocation of the whole
+/// namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Op {
@@ -16,10 +16,10 @@ pub enum Op {
     Deallocate = 1,
     /// Read: counted, changes nothing.
     Read = 2,
-    /// Flush of the volatile write cache, without address: changes and counts nothing.
+    /// Flush of the volatile write cache, without an address: changes and counts nothing.
     Flush = 3,
-    /// Reclaim unit update (I/O Management Send), without address: the handle of the placement identifier moves to an
-    /// empty reclaim unit.
+    /// Reclaim unit update (I/O Management Send), without an address: moves the handle of the placement identifier to
+    /// an empty reclaim unit.
     Update = 4,
 }
 
@@ -41,9 +41,8 @@ impl Op {
 /// The placement identifier (PID) of a write: directive type 2 with this value in DSPEC
 /// (NVM Command Set 1.1, Write command, CDW13), or [`Placement::NONE`] without a directive.
 ///
-/// A PID holds the reclaim group in its upper RGIF bits and the placement handle, an index into
-/// the namespace's list of RUHs, in the rest (NVMe Base 2.1, 8.1.10). With one reclaim group the
-/// PID *is* the placement handle.
+/// The upper RGIF bits of a PID are the reclaim group, and the rest is the placement handle, an index into the
+/// namespace's list of RUHs (NVMe Base 2.1, 8.1.10). With one reclaim group, the PID *is* the placement handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(transparent)]
 pub struct Placement(pub u16);
@@ -59,7 +58,7 @@ impl Placement {
 pub struct Command {
     /// First logical block of the namespace, in units of [`crate::LBA_BYTES`]; 0 without a range.
     pub lba: u64,
-    /// Length in logical blocks (not zero-based). A command with a range has no effect at length 0.
+    /// Length in logical blocks (not zero-based). A command with a range of length 0 has no effect.
     pub blocks: u32,
     /// Placement identifier of a write or a reclaim unit update.
     pub placement: Placement,
@@ -85,7 +84,7 @@ impl Command {
         Command { lba: 0, blocks: 0, placement: Placement::NONE, op: Op::Flush, namespace }
     }
 
-    /// Returns a reclaim unit update of one placement identifier.
+    /// Returns a reclaim unit update for one placement identifier.
     pub fn update(namespace: NsId, placement: Placement) -> Self {
         Command { lba: 0, blocks: 0, placement, op: Op::Update, namespace }
     }

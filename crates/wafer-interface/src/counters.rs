@@ -1,34 +1,34 @@
-//! What the device counts: bytes on the host side, bytes on the media side, per device and handle.
+//! Counters of host and media bytes, for the device and for each handle.
 
 use serde::{Deserialize, Serialize};
 
-/// Counters of the whole device since it was made or last reset. Statistics log page 0x22
-/// (NVMe Base 2.1, 5.1.12.1.30) holds the first three.
+/// Counters of the whole device since its creation or their last reset. The FDP Statistics log page 0x22 (NVMe Base
+/// 2.1, 5.1.12.1.30) has the first three.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
     /// HBMW: bytes that hosts wrote.
     pub host_bytes: u64,
-    /// MBMW: bytes programmed, for hosts, by garbage collection, as parity, into the SLC cache, and for the map.
+    /// MBMW: bytes programmed for hosts, by garbage collection, as parity, into the SLC cache and for the map.
     pub media_bytes: u64,
-    /// MBE: bytes of media erased, whole reclaim units.
+    /// MBE: bytes of media erased, in whole reclaim units.
     pub erased_bytes: u64,
-    /// Pages that hosts wrote to reclaim units, whole or in part: each is one page programmed.
+    /// Pages that hosts wrote to reclaim units, whole or in part; each programs one page.
     pub host_pages: u64,
-    /// Pages that garbage collection moved.
+    /// Pages that garbage collection relocated.
     pub relocated_pages: u64,
-    /// Pages that a host wrote only in part: each cost a read-modify-write.
+    /// Pages that hosts wrote only in part; each costs a read-modify-write.
     pub rmw_pages: u64,
     /// Pages that deallocate unmapped.
     pub deallocated_pages: u64,
     /// Bytes that hosts read.
     pub read_bytes: u64,
-    /// Commands that were applied, rejected ones included.
+    /// Commands that reached the device, including rejected ones.
     pub commands: u64,
-    /// Commands outside their namespace, or for a namespace that does not exist: without effect.
+    /// Commands without effect, because they exceed their namespace or name a nonexistent one.
     pub rejected: u64,
-    /// Reclaim units garbage-collected because free ones were below the forced threshold.
+    /// Reclaim units collected by forced garbage collection.
     pub forced_gc: u64,
-    /// Reclaim units garbage-collected in the background.
+    /// Reclaim units collected in the background.
     pub background_gc: u64,
     /// Reclaim units whose data was moved for wear levelling, refresh or read disturb.
     pub maintained_rus: u64,
@@ -79,12 +79,11 @@ impl Counters {
 /// fills for all initially isolated handles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HandleCounters {
-    /// Bytes that hosts wrote through the handle. For the GC entry: bytes moved into it from the
-    /// reclaim units of handles.
+    /// Bytes that hosts wrote through the handle. For the GC entry, bytes relocated into it from the reclaim units of
+    /// handles.
     pub host_bytes: u64,
-    /// Bytes programmed for the handle: its host writes in whole pages, plus what garbage
-    /// collection moved *out of* its reclaim units. For the GC entry: its host bytes plus what
-    /// was moved again.
+    /// Bytes programmed for the handle: its host writes in whole pages, plus what garbage collection relocated *out of*
+    /// its reclaim units. For the GC entry, its host bytes plus what was relocated again.
     pub media_bytes: u64,
     /// Bytes erased in reclaim units of the handle.
     pub erased_bytes: u64,

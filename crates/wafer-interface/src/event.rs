@@ -1,13 +1,12 @@
-//! FDP events (NVMe Base 2.1, FDP Events log page 0x23) as types. Encoding them is the controller's
-//! work; the time stamp is the caller's.
+//! FDP events (NVMe Base 2.1, FDP Events log page 0x23). The controller encodes them, and the caller adds the time
+//! stamp.
 
 use crate::command::Placement;
 use crate::ids::{NsId, RgId, RuhId};
 
-/// What happened to data placement, as far as the device itself notices.
+/// An event of data placement that the device itself detects.
 ///
-/// One event type of the specification belongs to whoever has a controller: controller-level reset modified
-/// handles (0x02).
+/// Only a controller can detect one type of the specification: controller-level reset modified handles (0x02).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FdpEvent {
     /// 0x00: a host moved a handle to another reclaim unit before the last was fully written.
@@ -16,7 +15,7 @@ pub enum FdpEvent {
         group: RgId,
         /// The handle.
         handle: RuhId,
-        /// Pages that were still to be written.
+        /// Number of unwritten pages.
         unwritten_pages: u32,
     },
     /// 0x01: a reclaim unit was open for longer than its limit, and was closed.
@@ -25,28 +24,28 @@ pub enum FdpEvent {
         group: RgId,
         /// The handle.
         handle: RuhId,
-        /// Pages that were still to be written.
+        /// Number of unwritten pages.
         unwritten_pages: u32,
     },
-    /// 0x03: a write named a placement identifier that its namespace does not have; it went where writes without
-    /// directive go.
+    /// 0x03: a write named a placement identifier that its namespace does not define, and was placed like a write
+    /// without a directive.
     InvalidPlacementIdentifier {
         /// The namespace.
         namespace: NsId,
-        /// What the write named.
+        /// The placement identifier of the write.
         placement: Placement,
     },
-    /// 0x80: garbage collection moved data of a handle.
+    /// 0x80: garbage collection relocated data of a handle.
     MediaReallocated {
         /// Reclaim group.
         group: RgId,
-        /// The handle whose data moved; none for data of the shared GC reclaim unit.
+        /// The handle whose data was relocated; `None` for data of the shared GC reclaim unit.
         handle: Option<RuhId>,
-        /// Pages moved.
+        /// Number of relocated pages.
         pages: u32,
     },
-    /// 0x81: the device directed a handle's writes to a reclaim unit of another group, because the
-    /// group named had next to no space to reclaim.
+    /// 0x81: the device directed a handle's writes to a reclaim unit of another group, because the named group had
+    /// almost nothing to reclaim.
     ImplicitlyModifiedRuh {
         /// The group that was named.
         group: RgId,

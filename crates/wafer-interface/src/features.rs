@@ -1,35 +1,35 @@
-//! What firmware could know of each candidate for collection, as arrays: for policies that compute over all of
-//! them at once, here or in Python.
+//! The features of candidate victims that firmware could know, as arrays, for policies that compute over all candidates
+//! at once, here or in Python.
 
-/// In [`Features::owner`]: relocated data of all initially isolated handles.
+/// The value of [`Features::owner`] for relocated data of all initially isolated handles.
 pub const OWNER_GC: u16 = u16::MAX;
 
-/// One entry for each candidate, in order of number; [`Self::origins`] has a row for each.
+/// Arrays with one entry for each candidate, by number; [`Self::origins`] has a row for each.
 ///
-/// State and work are those of reclaim units and handles: nothing here looks at pages.
+/// State and work are proportional to reclaim units and handles: nothing here visits pages.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Features {
     /// Number of the reclaim unit.
     pub ru: Vec<u32>,
     /// Valid pages.
     pub valid: Vec<u32>,
-    /// Host pages written to the device since it was closed.
+    /// Host pages written to the device since the reclaim unit was closed.
     pub age: Vec<u64>,
     /// The handle whose data it holds, or [`OWNER_GC`].
     pub owner: Vec<u16>,
-    /// How often its data was moved, as far as that is kept apart; 0 for what a host wrote.
+    /// How often its data was relocated, as far as generations are separated; 0 for host writes.
     pub generation: Vec<u8>,
-    /// Times erased.
+    /// Number of erases.
     pub erases: Vec<u32>,
-    /// Host pages written to the device since it was last seen to have lost a valid page: at most
-    /// its age. Seen means when features were last asked for, so the value is as fine as the calls
-    /// are frequent, and the path of a page write keeps nothing for it.
+    /// Host pages written to the device since the reclaim unit was last seen to have lost a valid page; at most its
+    /// age. Losses are seen only when features are requested, so the value is as precise as the requests are frequent,
+    /// and writing a page costs nothing extra.
     pub since_invalidation: Vec<u64>,
-    /// Handles of the device: the length of a row of [`Self::origins`].
+    /// Number of handles of the device, which is the length of a row of [`Self::origins`].
     pub handles: usize,
-    /// Share of the pages that each handle wrote first, candidates x handles, row by row. Exact for
-    /// reclaim units of one handle. Relocated data of several is counted as it is moved, and moved
-    /// on in the proportion in which it came: firmware keeps no more.
+    /// Share of the pages that each handle originally wrote, candidates x handles, row by row. Exact for reclaim units
+    /// of one handle. Relocated data of several handles is counted when it is relocated, and is assumed to be relocated
+    /// again in the same proportion: firmware knows no more.
     pub origins: Vec<f32>,
 }
 
@@ -44,7 +44,7 @@ impl Features {
         self.ru.is_empty()
     }
 
-    /// Removes all candidates and keeps the memory.
+    /// Removes all candidates, keeping the allocations.
     pub fn clear(&mut self) {
         self.ru.clear();
         self.valid.clear();

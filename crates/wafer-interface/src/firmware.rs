@@ -1,4 +1,4 @@
-//! What a drive does in addition to garbage collection: caches, parity and media maintenance.
+//! Functions of a drive besides garbage collection: caches, parity and media maintenance.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,8 +16,8 @@ const MOST_ENTRIES: u32 = 1 << 20;
 /// Bytes of an entry of the map.
 const ENTRY_BYTES: u64 = 4;
 
-/// Firmware functions that write to the media in addition to hosts and garbage collection, or save writes. All are off
-/// by default, because few drives publish what they do.
+/// Firmware functions that write to the media in addition to hosts and garbage collection, or that save writes. All are
+/// off by default, because few manufacturers publish them.
 ///
 /// *Device writes* are multiples of the logical capacity, counted in host pages that reach the flash.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -104,7 +104,7 @@ impl FirmwareConfig {
         Ok(())
     }
 
-    /// Returns the entries per translation page of a drive with pages of this size.
+    /// Returns the number of entries per translation page for this page size.
     pub fn entries(&self, page_bytes: u64) -> u64 {
         if self.mapping_entries > 0 {
             self.mapping_entries.into()
@@ -118,7 +118,7 @@ impl FirmwareConfig {
         self.reads_before_move > 0 || self.mapping_cache.0 > 0
     }
 
-    /// Returns whether reclaim units are closed, moved or retired in addition to garbage collection.
+    /// Returns whether reclaim units are closed, relocated or retired for reasons other than garbage collection.
     pub fn maintains(&self) -> bool {
         let FirmwareConfig { wear_difference, reads_before_move, retire_after, .. } = *self;
         let counted = wear_difference > 0 || reads_before_move > 0 || retire_after > 0;

@@ -1,4 +1,4 @@
-//! Newtypes for what the specification numbers, and the units the device counts in.
+//! Newtypes for numbers of the specification, and the unit of logical blocks.
 
 use serde::{Deserialize, Serialize};
 
@@ -40,10 +40,10 @@ id!(
     RgId(u16)
 );
 id!(
-    /// A namespace by its position in the configuration, from 0 (NSID is one more).
+    /// A namespace, by its position in the configuration, from 0 (NSID minus one).
     NsId(u8)
 );
 
-/// Bytes of one logical block as commands count them. 512-byte granularity addresses every LBA
-/// format in use; a device's page is a multiple of it.
+/// Bytes of one logical block in commands. This granularity addresses every LBA format in use; a device's page is a
+/// multiple of it.
 pub const LBA_BYTES: u64 = 512;

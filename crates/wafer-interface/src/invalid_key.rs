@@ -1,12 +1,12 @@
-//! Why a configuration value is refused.
+//! Errors of configuration values.
 
-/// A value that cannot work, with the key to change.
+/// An invalid value of a key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{key}: {message}")]
 pub struct InvalidKey {
     /// Dotted key as in configuration files, e.g. `reclaim_unit.count`.
     pub key: String,
-    /// What is wrong with its value and, where there is one, the nearest value that works.
+    /// What is wrong with the value, and the nearest valid value if there is one.
     pub message: String,
 }
 

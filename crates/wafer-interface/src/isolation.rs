@@ -10,6 +10,6 @@ pub enum Isolation {
     /// II: relocated data of all initially isolated handles shares one open reclaim unit.
     #[default]
     Initially,
-    /// PI: relocated data stays with the data of its handle.
+    /// PI: relocated data remains with the data of its handle.
     Persistently,
 }

@@ -1,19 +1,19 @@
-//! The interface of a drive: what it is told, and what it reports.
+//! The interface of a drive: the commands that it receives, and its reports.
 //!
 //! # What it is
-//! [`Command`]s and the [`CommandStream`]s that generate them, the identifiers and units they use, and what a device
-//! reports in return: [`Counters`], [`FdpEvent`]s, and the hooks of an [`Observer`]. Traffic (fio jobs, traces,
-//! applications) needs to know nothing else about a device, and a device nothing else about traffic.
+//! [`Command`]s, the [`CommandStream`]s that generate them, their identifiers and units, and the reports of a device:
+//! [`Counters`], [`FdpEvent`]s, and the hooks of an [`Observer`]. Traffic (fio jobs, traces, applications) needs to
+//! know nothing else about a device, nor a device about traffic.
 //!
 //! # Invariants
 //! A [`Command`] is 16 bytes. A [`CommandStream`] is deterministic, however its commands are batched.
 //!
 //! # Error model
-//! Only [`Bytes`] can fail: [`ParseBytesError`] for text that is not a size. A command may name a place that
-//! no device has; the device then rejects it.
+//! Only [`Bytes`] can fail: [`ParseBytesError`] for text that is not a size. A command may name an address that the
+//! device does not have; the device rejects it.
 //!
 //! # What it does not implement
-//! Encodings: byte layouts of NVMe stand in `wafer-nvme`, records in `wafer-record`.
+//! Encodings: byte layouts of NVMe are in `wafer-nvme`, records in `wafer-record`.
 
 mod attribution;
 mod bytes;

@@ -1,9 +1,9 @@
-//! Named hooks into the device, at reclaim unit granularity.
+//! Hooks into the device, at reclaim unit granularity.
 
 use crate::event::FdpEvent;
 use crate::ids::{RgId, RuId, RuhId};
 
-/// Whose data a reclaim unit holds.
+/// The owner of the data in a reclaim unit.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
 )]
@@ -17,32 +17,32 @@ pub enum Owner {
 /// One garbage collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Collection {
-    /// The reclaim unit collected; free when the observer hears of it.
+    /// The collected reclaim unit, which is free when the observer is called.
     pub victim: RuId,
-    /// Its group.
+    /// The group of the victim.
     pub group: RgId,
-    /// Whose data it held.
+    /// The owner of its data.
     pub owner: Owner,
-    /// Valid pages that were moved.
+    /// Number of relocated valid pages.
     pub valid: u32,
-    /// The reclaim unit that took the first of them, and the one that took the rest.
+    /// The reclaim unit that received the first of them, and the one that received the rest.
     pub destinations: [Option<RuId>; 2],
-    /// Forced because free reclaim units were short, or in the background.
+    /// Whether it was forced because few reclaim units were free, and not in the background.
     pub forced: bool,
 }
 
-/// A reclaim unit that was closed: no more is written to it until it is erased.
+/// A closed reclaim unit: nothing more is written to it until it is erased.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Closed {
     /// The reclaim unit.
     pub ru: RuId,
-    /// Whose data it holds.
+    /// The owner of its data.
     pub owner: Owner,
-    /// Filled by relocation rather than by a host.
+    /// Whether it was filled by relocation rather than by a host.
     pub relocated: bool,
-    /// Pages valid now.
+    /// Number of pages that are valid now.
     pub valid: u32,
-    /// Pages never written (after a reclaim unit update).
+    /// Number of pages never written (after a reclaim unit update).
     pub unwritten: u32,
 }
 
@@ -53,7 +53,7 @@ pub enum Cause {
     HostRead,
     /// A host write through this handle.
     HostWrite(RuhId),
-    /// A host write of a part of a page through this handle: the rest is read first.
+    /// A host write of a part of a page through this handle; the rest is read first.
     ReadModifyWrite(RuhId),
     /// Garbage collection of this reclaim unit.
     Relocation {
@@ -62,23 +62,24 @@ pub enum Cause {
     },
 }
 
-/// Work on the media: what a model of time or energy consumes.
+/// Work on the media, as input for models of time or energy.
 ///
-/// Programs are exact in place and order: each is a run of pages within one segment, so at most 1/64 of a
-/// reclaim unit for a host. Together with parity they are the media bytes written. Reads name the reclaim unit and the
-/// logical pages but not their place, which the device does not track; of a page whose segment lies in two reclaim units, the read
-/// names the first. A page that was never written is not read; nor is one that waits in a write buffer.
+/// Programs are exact in place and order: each is a run of pages within one segment, so at most 1/64 of a reclaim unit
+/// for a host. Together with those of parity, the SLC cache and the map, they are the media bytes written. Reads name
+/// the reclaim unit and the logical pages, but not their place in it, which the device does not track; if the segment
+/// of a page lies in two reclaim units, the read names the first. A page that was never written or that waits in a
+/// write buffer is not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MediaWork {
     /// Pages are read.
     Read {
         /// The reclaim unit that holds them.
         ru: RuId,
-        /// The first logical page, numbered over all namespaces; 0 for relocation, whose pages are not a run.
+        /// The first logical page, numbered over all namespaces; 0 for relocation, whose pages are not consecutive.
         first: u64,
-        /// How many.
+        /// Number of pages.
         pages: u32,
-        /// Why.
+        /// The cause.
         cause: Cause,
     },
     /// Consecutive pages are programmed.
@@ -87,16 +88,16 @@ pub enum MediaWork {
         ru: RuId,
         /// The first page within the reclaim unit.
         first: u32,
-        /// How many.
+        /// Number of pages.
         pages: u32,
-        /// Why.
+        /// The cause.
         cause: Cause,
     },
     /// Parity of a reclaim unit is programmed, in addition to its pages.
     Parity {
         /// The reclaim unit.
         ru: RuId,
-        /// How many pages.
+        /// Number of pages.
         pages: u32,
     },
     /// A reclaim unit is erased.
@@ -115,34 +116,33 @@ pub enum MediaWork {
     /// Pages of a host are programmed to the SLC cache
     /// ([`FirmwareConfig::slc_cache`](crate::FirmwareConfig::slc_cache)).
     CacheProgram {
-        /// How many pages.
+        /// Number of pages.
         pages: u32,
     },
-    /// Pages are read from the SLC cache for a host, or the rest of one that a host writes in part.
+    /// Pages are read from the SLC cache, for a host or to complete a partly written page.
     CacheRead {
         /// The first logical page, numbered over all namespaces.
         first: u64,
-        /// How many.
+        /// Number of pages.
         pages: u32,
     },
-    /// Pages are read from the SLC cache to be folded: the programs and partial reads of a host that follow in the
-    /// same command are theirs.
+    /// Pages are read from the SLC cache to be folded. The host programs and partial reads that follow in the same
+    /// command are for these pages.
     Fold {
-        /// How many pages.
+        /// Number of pages.
         pages: u32,
     },
 }
 
-/// Sees what the device does. Every hook is empty by default, and with `()` as observer the calls
-/// vanish at compile time.
+/// Observes a device. Every hook is empty by default, and with `()` as the observer, the calls vanish at compile time.
 pub trait Observer {
-    /// Returns whether the device keeps attribution, whose writes relocate whose data: costs a few percent of speed and 4
-    /// bytes per handle and reclaim unit. Asked once, when the device is made.
+    /// Returns whether the device keeps attribution of relocations to handles, which costs a few percent of speed and 4
+    /// bytes per handle and reclaim unit. Called once, when the device is created.
     fn wants_attribution(&self) -> bool {
         false
     }
 
-    /// Returns whether the device reports its [`MediaWork`]. Asked before each report.
+    /// Returns whether the device reports its [`MediaWork`]. Called before each report.
     #[inline(always)]
     fn wants_media(&self) -> bool {
         false
@@ -153,17 +153,17 @@ pub trait Observer {
         let _ = work;
     }
 
-    /// A reclaim unit was garbage-collected.
+    /// Reports that a reclaim unit was garbage-collected.
     fn collected(&mut self, collection: &Collection) {
         let _ = collection;
     }
 
-    /// A reclaim unit was closed.
+    /// Reports that a reclaim unit was closed.
     fn closed(&mut self, closed: &Closed) {
         let _ = closed;
     }
 
-    /// An FDP event.
+    /// Reports an FDP event.
     fn event(&mut self, event: &FdpEvent) {
         let _ = event;
     }

@@ -1,4 +1,4 @@
-//! Service times, which divide an untimed device among jobs in a closed loop.
+//! Service times, which determine the shares of jobs in a closed loop on a device without a clock.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

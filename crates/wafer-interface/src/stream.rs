@@ -1,20 +1,19 @@
-//! The interface between whatever generates commands and whatever executes them.
+//! The interface between generators of commands and their executors.
 //!
 //! A driver asks a [`CommandStream`] for commands, executes them, and reports completions back. Three
 //! kinds of driver fit the same trait:
 //! - *without a clock*: the driver asks for full batches and each command completes as it is executed;
-//! - *open loop*: a stream whose description is [`timed`](StreamDescription::timed) states when each
-//!   command arrives, and the driver submits it at that time, completed or not what came before;
+//! - *open loop*: a stream whose description is [`timed`](StreamDescription::timed) states when each command arrives,
+//!   and the driver submits it at that time, whether earlier commands have completed or not;
 //! - *closed loop*: a stream that [waits for completions](StreamDescription::waits) yields commands up
 //!   to its queue depth and returns [`StreamState::Waiting`]; each [`CommandStream::completed`], which
 //!   carries the model time, lets it yield the next.
 //!
-//! Every method is required. A stream that wraps others must decide about each of them, so it cannot
-//! lose a capability of what it wraps by leaving a method out.
+//! Every method is required, so a stream that wraps others cannot lose a capability of theirs by omitting a method.
 
 use crate::Command;
 
-/// A source of commands, asked for batches by whoever drives the device.
+/// A source of commands, which whoever drives the device asks for batches.
 ///
 /// Streams are deterministic: the same construction arguments and completions yield the same commands,
 /// however they are batched. A stream owns its random numbers.
@@ -22,15 +21,15 @@ pub trait CommandStream: Send {
     /// Describes what the stream yields. The description never changes.
     fn description(&self) -> StreamDescription;
 
-    /// Appends up to `max` commands of an application's load: the data that it holds before its work
-    /// begins. A stream without a load appends nothing.
+    /// Appends up to `max` commands that load the initial data of an application. A stream without a load appends
+    /// nothing.
     fn load(&mut self, batch: &mut Batch, max: usize) -> StreamState;
 
     /// Appends up to `max` commands. A stream that was not loaded with [`Self::load`] loads first.
     fn next(&mut self, batch: &mut Batch, max: usize) -> StreamState;
 
-    /// Reports commands that completed, in the order of completion. A driver may omit the call for a
-    /// stream that does not [wait](StreamDescription::waits).
+    /// Reports completed commands, in order of completion. A driver may omit the call for a stream that does not
+    /// [wait](StreamDescription::waits).
     fn completed(&mut self, completions: &[Completion]);
 
     /// Returns what the application behind the stream has counted so far, such as hit ratios or its
@@ -38,14 +37,13 @@ pub trait CommandStream: Send {
     fn figures(&self) -> Vec<Figure>;
 }
 
-/// What a stream yields and expects.
+/// The properties of a stream.
 ///
-/// There is no default: a new field makes every stream state its value.
+/// There is no default, so every stream has to state the value of a new field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamDescription {
-    /// Whether placements are placement identifiers of the device that the stream was made for. Otherwise
-    /// they are indices into the placement identifiers of the namespace. With one reclaim group both
-    /// are the same.
+    /// Whether placements are placement identifiers of the device that the stream was created for. Otherwise, they are
+    /// indices into the placement identifiers of the namespace. With one reclaim group, both are the same.
     pub identifiers: bool,
     /// Number of commands that the host keeps in flight: the weight of the stream relative to others.
     pub queue_depth: u32,
@@ -79,14 +77,14 @@ pub struct Batch {
     pub times: Vec<u64>,
     /// Ticket of each command, chosen by the stream; empty unless the stream waits for completions or names its jobs.
     pub tickets: Vec<u64>,
-    /// Commands that follow later, as far as a stream that waits knows them. A driver may ask memory for what they
-    /// need; nothing else depends on them, and a stream need not name any.
+    /// Later commands, as far as a stream that waits knows them. A driver may prefetch memory for them; nothing else
+    /// depends on them, and a stream need not name any.
     pub ahead: Vec<Command>,
-    /// Jobs that have begun: a ticket of each, and the beginning of its time, nanoseconds. The time of any other job
-    /// begins with its first command.
+    /// Jobs that have begun: a ticket of each, and the start of its run time, nanoseconds. The run time of any other
+    /// job starts with its first command.
     pub begun: Vec<(u64, u64)>,
-    /// Jobs whose time is up: a ticket of each, and the end of its time, nanoseconds. Such a job lasts until then,
-    /// although its last command may have completed before.
+    /// Jobs whose run time is up: a ticket of each, and the end of its run time, nanoseconds. Such a job lasts until
+    /// then, although its last command may have completed earlier.
     pub ended: Vec<(u64, u64)>,
 }
 
@@ -115,20 +113,20 @@ impl Batch {
         self.commands.is_empty()
     }
 
-    /// Removes all commands and keeps the memory.
+    /// Empties the batch, keeping the allocations.
     pub fn clear(&mut self) {
         self.clear_commands();
         self.begun.clear();
         self.ended.clear();
     }
 
-    /// Removes all commands, and keeps what it says about jobs.
+    /// Removes all commands, but keeps `begun` and `ended`.
     pub fn clear_commands(&mut self) {
         self.truncate(0);
         self.ahead.clear();
     }
 
-    /// Returns why a stream that can do no more has stopped: the batch reached `end`, or the stream ended.
+    /// Returns why a stream that never waits has stopped: the batch reached `end`, or the stream ended.
     pub fn state_at(&self, end: usize) -> StreamState {
         if self.len() < end { StreamState::Ended } else { StreamState::Ready }
     }
@@ -150,7 +148,7 @@ impl Batch {
 /// Bits of a ticket that number the commands of a job; the bits above number the job.
 const JOB_SHIFT: u32 = 44;
 
-/// Returns the first ticket of a job of a stream that names its jobs; the others follow.
+/// Returns the first ticket of a job of a stream that names its jobs; its other tickets follow.
 pub const fn first_ticket(job: usize) -> u64 {
     (job as u64) << JOB_SHIFT
 }
@@ -168,14 +166,14 @@ pub struct Surplus {
 }
 
 impl Surplus {
-    /// Moves kept commands to `batch` until it has `end`.
+    /// Moves kept commands to `batch` until it has `end` commands.
     pub fn take(&mut self, batch: &mut Batch, end: usize) {
         let count = (self.kept.len() - self.taken).min(end.saturating_sub(batch.len()));
         batch.extend(&self.kept, self.taken..self.taken + count);
         self.taken += count;
     }
 
-    /// Keeps the commands of `batch` beyond `end`. Nothing may be kept already.
+    /// Keeps the commands of `batch` beyond `end`. No commands may be kept already.
     pub fn keep(&mut self, batch: &mut Batch, end: usize) {
         if batch.len() > end {
             assert_eq!(self.taken, self.kept.len(), "commands would be lost");
@@ -187,12 +185,11 @@ impl Surplus {
     }
 }
 
-/// A stream made of a function; see [`from_fn`].
+/// A stream from a function; see [`from_fn`].
 struct FromFn<F>(F);
 
-/// Returns a stream of the commands that `fill` appends, at most as many as its second argument; fewer
-/// only at the end. The stream has no load, no times and no figures; its placements are indices and its
-/// queue depth is 1.
+/// Returns a stream of the commands that `fill` appends. It appends as many as its second argument, and fewer only at
+/// the end. The stream has no load, times or figures; its placements are indices, and its queue depth is 1.
 pub fn from_fn(
     fill: impl FnMut(&mut Vec<Command>, usize) + Send + 'static,
 ) -> impl CommandStream + 'static {
@@ -227,10 +224,10 @@ impl<F: FnMut(&mut Vec<Command>, usize) + Send> CommandStream for FromFn<F> {
     }
 }
 
-/// A figure that an application counts of itself.
+/// A figure that an application counts itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// The tenant, where several applications share a device; empty for the only one.
+    /// The tenant, if several applications share a device; otherwise empty.
     pub tenant: String,
     /// Name in lower case with underscores, such as "hit_ratio".
     pub name: String,
@@ -238,7 +235,7 @@ pub struct Figure {
     pub value: f64,
     /// Unit; empty for a ratio.
     pub unit: String,
-    /// One line on what it means.
+    /// Meaning, in one line.
     pub meaning: String,
 }
 

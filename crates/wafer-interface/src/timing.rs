@@ -7,7 +7,7 @@ use crate::bytes::Bytes;
 
 /// The times of a drive. Bytes never depend on them.
 ///
-/// Rates are bytes per second, times microseconds of model time.
+/// Rates are in bytes per second, times in microseconds of model time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TimingConfig {
@@ -40,7 +40,7 @@ pub struct TimingConfig {
     /// Time to erase a block of all planes.
     #[serde(default = "erase_us")]
     pub erase_us: f64,
-    /// Size of a block over all planes: what one erase frees.
+    /// Size of a block over all planes, which is the unit of an erase.
     #[serde(default = "block")]
     pub block: Bytes,
     /// Time after which a program yields to a waiting read. 0: never.
@@ -103,7 +103,7 @@ pub struct TimingConfig {
     /// the dies have had time for it and its share of relocation. Default: only the write buffer limits hosts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gc_credit: Option<Bytes>,
-    /// Share of the rate at which dies keep up with hosts and relocation, from which `gc_credit` applies. Below it,
+    /// `gc_credit` applies from this share of the rate at which dies keep up with hosts and relocation. Below it,
     /// garbage collection is ahead.
     #[serde(default)]
     pub gc_knee: f64,
@@ -146,11 +146,11 @@ pub enum GcPacing {
     /// Evenly between the host's writes, paced so that one collection finishes as the space it freed is used up.
     #[default]
     Smooth,
-    /// As "smooth", but `gc_burst` bytes at a time.
+    /// Like "smooth", but `gc_burst` bytes at a time.
     Burst,
 }
 
-/// Power and energy of a drive. An assumption: no published measurement isolates GC's share.
+/// Power and energy of a drive. The values are assumptions: no published measurement isolates the share of GC.
 ///
 /// The defaults are 3.3 V x 25 mA per busy die.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -211,12 +211,12 @@ impl TimingConfig {
         if self.independent_planes { self.planes } else { 1 }
     }
 
-    /// Returns the maximum bytes of one such read.
+    /// Returns the maximum bytes of one read of a die for a host.
     pub fn read_bytes(&self) -> u64 {
         u64::from(self.planes / self.reading_planes()) * self.plane_page.0
     }
 
-    /// Returns the bytes per second that all dies program together.
+    /// Returns the bytes per second that all dies together program.
     pub fn program_rate(&self) -> f64 {
         self.program_bytes() as f64 * f64::from(self.dies) / (self.program_us / 1e6)
     }
@@ -224,7 +224,7 @@ impl TimingConfig {
     /// Checks that no key exceeds what a drive can have, so that sums of times and bytes stay in range.
     ///
     /// # Errors
-    /// The key at fault below `timing`, and its limit.
+    /// The key at fault in `timing`, and its limit.
     pub fn check_limits(&self) -> Result<(), (&'static str, String)> {
         const COUNT: f64 = 65_536.0;
         const IOPS: f64 = 1e9;
@@ -266,7 +266,7 @@ impl TimingConfig {
     /// Checks every key for a device with pages of `page_bytes` bytes in `groups` reclaim groups.
     ///
     /// # Errors
-    /// The key at fault below `timing`, and what it must be.
+    /// The key at fault in `timing`, and what it must be.
     pub fn check(&self, page_bytes: u64, groups: u16) -> Result<(), (&'static str, String)> {
         let time = |key: &'static str, value: f64, least: f64| {
             let most = 1e7;

@@ -1,4 +1,4 @@
-//! Several runs at once, over all cores and within the available memory.
+//! Several runs at once, on all cores and within the available memory.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
@@ -14,7 +14,7 @@ use wafer_experiment::LabError;
 
 /// A batch of runs, with its limits and callbacks.
 pub struct Batch<'a> {
-    /// Maximum number of simultaneous runs; none is one per core.
+    /// Maximum number of simultaneous runs; `None`: one per core.
     pub threads: Option<usize>,
     /// Set to stop all runs soon.
     pub cancel: &'a std::sync::atomic::AtomicBool,
@@ -22,7 +22,7 @@ pub struct Batch<'a> {
     pub progress: &'a (dyn Fn(usize, Progress) + Sync),
     /// Called with the device of a run in progress; for batches of one.
     pub watch: Option<&'a (dyn Fn(Snapshot) + Sync)>,
-    /// Saves steady-state drives for later runs.
+    /// Store of steady-state drives for later runs.
     pub steady: Option<&'a dyn SteadyStates>,
     /// Called as each run ends.
     pub finished: &'a (dyn Fn(usize, &Result<Record, LabError>) + Sync),
@@ -54,12 +54,12 @@ impl Batch<'_> {
             (self.finished)(number, &result);
             result
         };
-        // One task per experiment: a thread never has to split a run to be fed.
+        // One task per experiment, so that all threads are busy.
         Ok(pool.install(|| experiments.par_iter().enumerate().with_max_len(1).map(one).collect()))
     }
 }
 
-/// Admits runs while their memory fits.
+/// Admits runs as long as their memory fits.
 struct MemoryGate {
     all: u64,
     free: Mutex<u64>,
@@ -76,8 +76,8 @@ impl MemoryGate {
         MemoryGate { all: bytes, free: Mutex::new(bytes), freed: Condvar::new() }
     }
 
-    /// Waits until `bytes` are free, or all memory if `bytes` exceeds it: each run was checked to fit, but
-    /// other processes may have taken memory since.
+    /// Waits until `bytes` are free, or all memory if `bytes` exceeds it. Each run was checked to fit, but other
+    /// processes may have taken memory since.
     fn take(&self, bytes: u64) -> Taken<'_> {
         let bytes = bytes.min(self.all);
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);

@@ -6,7 +6,7 @@ pub(crate) use std::time::{Instant, SystemTime};
 #[cfg(target_arch = "wasm32")]
 pub(crate) use browser::{Instant, SystemTime};
 
-/// The standard library has no clock there: the page that loads the module provides one.
+/// The standard library has no clock in a browser; the page that loads the module provides one.
 #[cfg(target_arch = "wasm32")]
 mod browser {
     use std::time::Duration;
@@ -21,7 +21,7 @@ mod browser {
         Duration::try_from_secs_f64(now() / 1e3).unwrap_or_default()
     }
 
-    /// A moment, as [`std::time::Instant`].
+    /// A moment, like [`std::time::Instant`].
     #[derive(Clone, Copy, Debug)]
     pub(crate) struct Instant(Duration);
 

@@ -1,4 +1,4 @@
-//! The device as runs use it: with an observer that counts events.
+//! The device of a run, with an observer that counts events.
 
 use crate::clock::Instant;
 use std::collections::VecDeque;
@@ -12,24 +12,24 @@ use crate::control::Stage;
 /// Maximum number of events in a [`Snapshot`].
 const NEWEST: usize = 40;
 
-/// The observer of a run: events and, on request because they slow the run, attribution and media work.
+/// The observer of a run. It counts events and, on request because they slow the run, observes attribution and media
+/// work.
 #[derive(Debug)]
 pub(crate) struct Watch {
     /// Whether the device keeps attribution.
     attribution: bool,
-    /// Events of this stage.
     pub(crate) events: Events,
     /// Number of events in earlier stages.
     earlier: u64,
     /// The newest events since the last snapshot, oldest first.
     unseen: VecDeque<FdpEvent>,
-    /// The newest events before it, oldest first.
+    /// The newest events before that snapshot, oldest first.
     seen: VecDeque<Event>,
     /// Media work of the last commands, if wanted.
     pub(crate) work: Vec<MediaWork>,
-    /// Whether it is: from the moment at which a clock starts.
+    /// Whether media work is wanted, which it is once a clock has started.
     pub(crate) wants_work: bool,
-    /// Start of the run. Events carry no time; they get that of the first snapshot that has them.
+    /// Start of the run. Events have no time of their own; they get that of the first snapshot that includes them.
     started: Instant,
 }
 
@@ -48,7 +48,7 @@ impl Watch {
         }
     }
 
-    /// Begins the next stage: event counts restart at zero, numbers continue.
+    /// Begins the next stage: event counts restart at zero, numbering continues.
     pub(crate) fn restart(&mut self) {
         self.earlier += std::mem::take(&mut self.events).total();
     }
@@ -89,18 +89,17 @@ impl Observer for Watch {
     }
 }
 
-/// The device of a run.
 pub(crate) type Drive = Device<Watch>;
 
-/// Returns the device of a run as it is now, and with a clock the model time, in seconds, and the results so far. Walks the
-/// reclaim units.
+/// Returns a snapshot of the device of a run, with the model time in seconds and the results so far if it has a clock.
+/// Visits all reclaim units.
 pub(crate) fn snapshot(
     device: &mut Drive,
     stage: Stage,
     clock: Option<(f64, TimeRecord)>,
 ) -> Snapshot {
     let units = ReclaimUnits::of(device);
-    // Rates of a run with a clock are those of the drive, not those of the simulation.
+    // In a run with a clock, rates are those of the drive, not of the simulation.
     let (seconds, time) = match clock {
         Some((seconds, time)) => (seconds, Some(time)),
         None => (device.observer().started.elapsed().as_secs_f64(), None),
@@ -141,10 +140,10 @@ mod tests {
             watch.newest(seconds)
         };
         look(&mut watch, 3, 0.5);
-        // A hundred since, of which the newest are kept.
+        // A hundred events since then, of which the newest are kept.
         let numbers: Vec<u64> = look(&mut watch, 100, 1.0).iter().map(|e| e.number).collect();
         assert_eq!(numbers, (64..=103).collect::<Vec<_>>());
-        // Counting begins again after preconditioning, numbering does not.
+        // Counting restarts after preconditioning, numbering continues.
         watch.restart();
         let events = look(&mut watch, 2, 1.5);
         let last = events.last().unwrap();

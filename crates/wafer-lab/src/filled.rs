@@ -1,4 +1,4 @@
-//! Filled drives in memory, for several runs of one process that begin alike.
+//! Filled drives in memory, for several runs of one process that begin with the same one.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Cursor, Read, Write};
@@ -11,21 +11,23 @@ use wafer_experiment::memory::available_memory;
 use crate::control::SteadyStates;
 use crate::steady::{Reached, key};
 
-/// Most bytes that are kept, and most of the available memory; drives after that are filled for each run.
+/// Maximum bytes that are kept, and the divisor of the available memory that limits them; further drives are filled for
+/// each run.
 const MOST: u64 = 512 << 20;
 const MOST_PART: u64 = 8;
 
-/// Drives that have their sequential and random precondition. Steady-state drives are left to another store.
+/// Drives with their sequential and random precondition. Another store keeps steady-state drives.
 #[derive(Default)]
 pub struct FilledDrives<'a> {
     steady: Option<&'a dyn SteadyStates>,
-    /// Keys that are worth keeping; none for all.
+    /// Keys worth keeping; `None` for all.
     shared: Option<HashSet<String>>,
     kept: Mutex<HashMap<String, Arc<[u8]>>>,
 }
 
 impl<'a> FilledDrives<'a> {
-    /// Creates an empty store, beside one of steady-state drives, of what several of these experiments begin with.
+    /// Creates an empty store for the filled drives that several of these experiments share, next to a store of
+    /// steady-state drives.
     pub fn shared<'e>(
         experiments: impl Iterator<Item = &'e Experiment>,
         steady: Option<&'a dyn SteadyStates>,
@@ -36,7 +38,7 @@ impl<'a> FilledDrives<'a> {
         FilledDrives { steady, shared: Some(shared.collect()), ..Self::default() }
     }
 
-    /// Returns the store of a key that is not of a filled drive.
+    /// Returns the other store, if the key is not that of a filled drive.
     fn other(&self, key: &Value) -> Option<&'a dyn SteadyStates> {
         self.steady.filter(|_| !Reached::Filled.is_of(key))
     }

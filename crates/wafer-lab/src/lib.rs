@@ -1,16 +1,15 @@
-//! Runs: a device, a workload and a seed give a result record.
+//! Runs experiments: a device, a workload and a seed give a result record.
 //!
 //! # What it is
-//! - [`run`] and [`Batch`]: one [`Experiment`], or many over all cores and within the available memory.
-//!   `wafer-experiment` describes them.
+//! - [`run`] and [`Batch`]: run one [`Experiment`], or many on all cores and within the available memory.
+//!   `wafer-experiment` defines experiments.
 //!
 //! # Architecture
-//! - `run.rs` moves commands from the stream to the device in batches; `time/` runs with a clock; `assemble.rs` creates the
-//!   record. `precondition.rs`: what is written before. `steady.rs` and `filled.rs`: drives saved for later runs.
+//! - `run.rs` moves commands from the stream to the device in batches; `time/` runs with a clock; `assemble.rs` creates
+//!   the record. `precondition.rs`: writes before the run. `steady.rs` and `filled.rs`: drives saved for later runs.
 //!
 //! # Invariants
-//! - The same configuration, seed and version give the same timeline, bit by bit, whatever the number of
-//!   threads.
+//! - The same configuration, seed and version give the same timeline, bit by bit, with any number of threads.
 //! - A run stops at exactly the requested volume, in logical blocks.
 //! - A result file is complete or absent.
 //!
@@ -18,8 +17,8 @@
 //! [`LabError`], as in `wafer-experiment`. A run stops at the first error.
 //!
 //! # What it does not implement
-//! - Saving and restoring the state of a run. A caller may save steady-state drives ([`SteadyStates`]), and several runs
-//!   may begin with the same filled drive ([`FilledDrives`]).
+//! - Saving and restoring the state of a run. However, a caller may save steady-state drives ([`SteadyStates`]), and
+//!   several runs may begin with the same filled drive ([`FilledDrives`]).
 
 mod assemble;
 #[cfg(not(target_arch = "wasm32"))]

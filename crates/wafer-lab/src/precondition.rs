@@ -8,7 +8,7 @@ use wafer_record::Precondition;
 
 use wafer_experiment::derived_seed;
 
-/// Bytes of one sequential command of the fill.
+/// Bytes of one command of the sequential fill.
 const FILL_BYTES: u64 = 1 << 20;
 
 /// The commands of a precondition.
@@ -17,7 +17,7 @@ pub struct PreconditionStream {
     /// Pages of each namespace.
     pages: Vec<u64>,
     total: u64,
-    /// Namespace of the sequential fill; past the last when the fill is complete.
+    /// Current namespace of the sequential fill; past the last one when the fill is complete.
     fill: usize,
     next_page: u64,
     random_left: u64,
@@ -25,8 +25,8 @@ pub struct PreconditionStream {
 }
 
 impl PreconditionStream {
-    /// Returns the commands that bring a device of this geometry into the state before a run with that seed, without
-    /// `load` and `steady`; none for a fresh device.
+    /// Returns the commands that bring a device of this geometry into its state before a run with this seed, without
+    /// `load` and `steady`; `None` for a fresh device.
     pub fn new(precondition: &Precondition, geometry: &Geometry, seed: u64) -> Option<Self> {
         let page = geometry.page_bytes;
         let pages: Vec<u64> = geometry.namespace_bytes().iter().map(|bytes| bytes / page).collect();
@@ -65,7 +65,7 @@ impl PreconditionStream {
             self.next_page = 0;
         }
         self.random_left = self.random_left.checked_sub(1)?;
-        // Multiply-shift: uniform to within total / 2^64.
+        // Multiply-shift, which is uniform to within total / 2^64.
         let draw = u128::from(self.rng.next_u64()) * u128::from(self.total);
         let mut page = (draw >> 64) as u64;
         let mut namespace = 0;

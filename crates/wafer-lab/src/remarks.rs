@@ -1,9 +1,10 @@
-//! What the reader of a record should know before reading its figures.
+//! Remarks that the reader of a record should see before its figures.
 
 use wafer_record::{Cause, Record, text};
 
-/// Returns why figures of a record do not have their usual meaning: the drive became read-only, nothing was written,
-/// nothing was read from the flash, it was not steady, or it rejected most commands.
+/// Returns reasons why figures of a record do not have their usual meaning: the drive became read-only, nothing was
+/// written, nothing was read from the flash, the drive was not steady, a search did not finish, or the drive rejected
+/// most commands.
 pub fn warnings(record: &Record) -> Vec<String> {
     let (name, summary) = (&record.name, &record.summary);
     let mut warnings = Vec::new();
@@ -13,7 +14,7 @@ pub fn warnings(record: &Record) -> Vec<String> {
             "{name}: the drive became read-only after {written}; the run ends there"
         ));
     } else if summary.host_bytes == 0 && record.time.is_none() {
-        // No failure: fio, too, ends a job that only reads with 0.
+        // Not a failure: fio, too, exits with 0 after a job that only reads.
         warnings.push(format!("{name}: nothing was written, so its WAF of 1 is meaningless"));
     }
     if let Some(time) = &record.time
@@ -46,7 +47,7 @@ pub fn warnings(record: &Record) -> Vec<String> {
     warnings
 }
 
-/// Returns a remark if the jobs ended before the requested volume.
+/// Returns a remark if the jobs ended before the requested volume was reached.
 pub fn early_end(record: &Record) -> Option<String> {
     let volume = record.provenance.workload.as_ref()?.volume?;
     let (written, is_read_only) =

@@ -1,7 +1,7 @@
 //! One run: moves commands from a stream to a device and samples the counters.
 //!
-//! [`run`] performs a whole run. [`Steps`] performs one piece by piece, for a caller without a spare thread. Both use
-//! the same [`Underway`].
+//! [`run`] performs a whole run. [`Steps`] performs a run piece by piece, for a caller without a spare thread. Both use
+//! [`Underway`].
 
 mod pump;
 mod steps;
@@ -31,10 +31,10 @@ pub fn run(experiment: &Experiment, control: Control<'_>) -> Result<Record, LabE
     run_watched(experiment, None, control)
 }
 
-/// Runs an experiment with the caller's victim policy. The record names it `name` in `gc.policy`.
+/// Runs an experiment with the caller's victim policy, which the record names `name` in `gc.policy`.
 ///
 /// # Errors
-/// As [`run`].
+/// Like [`run`].
 pub fn run_with_policy(
     experiment: &Experiment,
     name: &str,

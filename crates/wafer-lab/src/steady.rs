@@ -1,4 +1,4 @@
-//! Preconditioned drives: how a run continues from a saved one. `run/underway.rs` creates them.
+//! Saving preconditioned drives, and continuing from a saved one. `run/underway.rs` creates them.
 
 use std::io::{self, Read};
 
@@ -11,32 +11,32 @@ use crate::control::SteadyStates;
 use crate::drive::{Drive, Watch};
 use wafer_experiment::Experiment;
 
-/// Logical bytes from which a drive is worth saving: a smaller one is steady within a second.
+/// Minimum logical bytes of a drive worth saving: a smaller one becomes steady within a second.
 const WORTH_KEEPING: u64 = 1 << 30;
-/// What a key of a filled drive has, and no other.
+/// A field that only the key of a filled drive has.
 const FILLED: &str = "filled";
 /// Maximum bytes of the device's state, without its map, that are trusted.
 const MOST_STATE: u64 = 4 << 30;
 
-/// How far a precondition has come.
+/// The progress of a precondition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reached {
-    /// Its sequential and random writes, which the workload has no part in.
+    /// Its sequential and random writes, which do not depend on the workload.
     Filled,
-    /// All of it: the drive is steady.
+    /// The whole precondition: the drive is steady.
     Steady,
 }
 
 impl Reached {
-    /// Returns whether a key is of a drive that has come as far.
+    /// Returns whether a key is that of a drive with this progress.
     pub(crate) fn is_of(self, key: &Value) -> bool {
         key.get(FILLED).is_some() == (self == Reached::Filled)
     }
 }
 
-/// Returns the key of a drive that the precondition of an experiment has brought so far; none if it is not saved.
+/// Returns the key of a drive that the precondition of an experiment has brought this far; `None` if it is not saved.
 ///
-/// Times change no byte, and the volume starts afterwards: neither is part of it.
+/// Timing does not change bytes, and the volume starts afterwards, so neither is part of the key.
 pub(crate) fn key(experiment: &Experiment, reached: Reached) -> Option<Value> {
     if experiment.attribution {
         return None;
@@ -44,7 +44,7 @@ pub(crate) fn key(experiment: &Experiment, reached: Reached) -> Option<Value> {
     let precondition = experiment.precondition;
     let config = experiment.device.config.of_bytes();
     if reached == Reached::Filled {
-        // A sequential fill is done at once.
+        // A sequential fill takes no time worth saving.
         let precondition = Precondition { load: false, steady: false, ..precondition };
         return (precondition.random > 0.0).then(|| {
             json!({ "config": config, "seed": experiment.seed, FILLED: precondition.to_string() })
@@ -53,7 +53,7 @@ pub(crate) fn key(experiment: &Experiment, reached: Reached) -> Option<Value> {
     if !precondition.steady || experiment.device.logical_bytes() < WORTH_KEEPING {
         return None;
     }
-    // Commands in memory have no name by which to know them again.
+    // Commands in memory have no name that identifies them.
     if experiment.workload.kind() == "commands" {
         return None;
     }
@@ -74,17 +74,17 @@ pub(crate) fn key(experiment: &Experiment, reached: Reached) -> Option<Value> {
     }))
 }
 
-/// Returns what distinguishes a file from its later versions.
+/// Returns properties that distinguish a file from its later versions.
 fn identity(path: &std::path::Path) -> Option<Value> {
     let Ok(file) = std::fs::metadata(path) else {
-        // The text of a workload may stand in the experiment alone, and is part of the key.
+        // The text of a workload may exist only in the experiment; it is part of the key.
         return Some(json!({ "path": path }));
     };
     let age = file.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
     Some(json!({ "path": path, "bytes": file.len(), "modified": age.as_nanos().to_string() }))
 }
 
-/// Returns the drive saved by an earlier run with the same key, and how it became steady if it is.
+/// Returns the drive saved by an earlier run with the same key and, if it is steady, how it became so.
 pub(crate) fn find(
     experiment: &Experiment,
     states: Option<&dyn SteadyStates>,
@@ -123,7 +123,7 @@ fn read(
     let watch = Watch::new(experiment.attribution);
     let device = Device::restore(&experiment.device.config, watch, state, |map| {
         from.read_exact(map).map_err(|error| error.to_string())?;
-        // The check of the whole follows its last byte.
+        // The reader verifies its checksum at the end, after the last byte.
         match from.read(&mut [0]) {
             Ok(0) => Ok(()),
             Ok(_) => Err("longer than its map".to_owned()),
@@ -133,7 +133,7 @@ fn read(
     Ok((device.map_err(io::Error::other)?, steady))
 }
 
-/// Saves a drive for later runs with the same key: a steady one with how it became so.
+/// Saves a drive for later runs with the same key, a steady one with how it became so.
 pub(crate) fn keep(
     experiment: &Experiment,
     device: &Drive,

@@ -1,4 +1,4 @@
-//! Commands in memory run once, or again until the volume.
+//! Commands in memory run once, or repeatedly until the volume is reached.
 
 use wafer_config::device_from_text;
 use wafer_interface::{Command, Placement};

@@ -1,4 +1,4 @@
-//! Runs of workloads of several kinds: what they write, and what they refuse.
+//! Runs of several kinds of workloads: their writes, and refused input.
 
 mod commands;
 mod tenants;

@@ -1,4 +1,4 @@
-//! Application models and tenants in experiment files: what they run, and what they refuse.
+//! Application models and tenants in experiment files: their runs, and refused input.
 
 use std::path::Path;
 
@@ -40,7 +40,7 @@ fn record(text: &str) -> Record {
     run(&experiment(text).unwrap(), Control::unattended()).unwrap()
 }
 
-/// The message without the folder.
+/// Returns the error message without the folder.
 fn refused(text: &str) -> String {
     let message = wafer_config::line(&experiment(text).unwrap_err(), ToString::to_string);
     message.split_once("e.toml").map_or(message.clone(), |(_, rest)| rest.to_owned())
@@ -51,7 +51,7 @@ fn figure(record: &Record, tenant: &str, name: &str) -> f64 {
     figures.find(|f| f.tenant == tenant && f.name == name).unwrap().value
 }
 
-/// Host bytes of a reclaim unit handle at the end.
+/// Returns the host bytes of a reclaim unit handle at the end.
 fn bytes_of(record: &Record, handle: u16) -> u64 {
     let series = record.timeline.handles.get(&HandleKey::Handle(handle));
     series.and_then(|s| s.host_bytes.last().copied()).unwrap_or(0)
@@ -90,7 +90,7 @@ fn tenants_share_a_device_each_on_its_namespace_and_handle() {
     // Namespace 0's handle 1 is reclaim unit handle 2; namespace 1 has reclaim unit handle 1.
     assert!((bytes(2) / bytes(1) - 3.0).abs() < 0.01);
     assert_eq!(bytes(0), 0.0);
-    // The last batch may not have been written whole.
+    // The last batch may not have been written completely.
     assert!((figure(&record, "job", "written") / bytes(1) - 1.0).abs() < 0.05);
     assert!(figure(&record, "store", "application_waf") > 1.3);
 }
@@ -223,7 +223,7 @@ fn a_model_needs_a_volume() {
     assert!(error.ends_with("model: the model jesd219a never ends: give a volume"), "{error}");
 }
 
-/// Two traces of writes, one twice as long: by time they end together, and nothing is lost.
+/// Two traces of writes, one with twice as many: by time, they end together, and nothing is lost.
 #[test]
 fn traces_share_a_device_by_their_times() {
     let folder = tempfile::tempdir().unwrap();
@@ -246,7 +246,7 @@ fn traces_share_a_device_by_their_times() {
     let record = run(&experiment, Control::unattended()).unwrap();
     assert_eq!(bytes_of(&record, 0), 2000 * 4096);
     assert_eq!(bytes_of(&record, 1), 1000 * 4096);
-    // Half way each has written half of its own.
+    // Halfway, each has written half of its writes.
     let at = record.timeline.host_bytes.iter().position(|b| *b >= 1500 * 4096).unwrap();
     let half = record.timeline.handles[&HandleKey::Handle(0)].host_bytes[at];
     assert!(half.abs_diff(1000 * 4096) <= 20 * 4096, "{half}");
@@ -295,7 +295,7 @@ fn a_trace_arrives_by_its_times_next_to_a_model() {
     assert!(untimed.iter().any(|note| note == told), "{untimed:?}");
 }
 
-/// Each fits by itself, together they fit into no machine: refused before the first is built.
+/// Each fits on its own, but together they fit into no machine. They are refused before the first is built.
 #[test]
 fn tenants_that_do_not_fit_together_are_refused_before_they_are_built() {
     let folder = tempfile::tempdir().unwrap();
@@ -310,7 +310,8 @@ fn tenants_that_do_not_fit_together_are_refused_before_they_are_built() {
     assert!(error.to_string().contains("large on device warp needs"), "{error}");
 }
 
-/// Writes a capture of commands a microsecond apart, as a drive of `device` records it that has written so much before.
+/// Writes a capture of commands one microsecond apart, recorded by a `device` that had already written
+/// `earlier_media_bytes`.
 fn capture(path: &Path, device: &str, earlier_media_bytes: u64, commands: &[Command]) {
     let resolved = device_from_text("recorded", device, &[]).unwrap();
     let header = CaptureHeader {
@@ -332,7 +333,7 @@ fn capture(path: &Path, device: &str, earlier_media_bytes: u64, commands: &[Comm
     writer.finish().unwrap();
 }
 
-/// Runs captures as tenants of one device, each on a namespace of its own, whatever the pacing.
+/// Runs captures as tenants of one device, each on its own namespace, with pacing `pace`.
 fn captured(device: &str, pace: &str, captures: &[&[Command]]) -> Record {
     let folder = tempfile::tempdir().unwrap();
     let mut text = "seed = 1\n[device]\n".to_owned() + device;
@@ -394,7 +395,7 @@ fn reclaim_unit_updates_in_the_trace_of_a_tenant_are_performed() {
     }
 }
 
-/// Recorded identifiers name reclaim group and handle; beside them the indices of a job are translated.
+/// Recorded identifiers name reclaim group and handle; alongside them, the indices of a job are translated.
 #[test]
 fn recorded_placement_identifiers_of_a_tenant_keep_their_reclaim_group() {
     let device = format!("{SMALL}groups = 2\n");
@@ -440,7 +441,7 @@ fn a_depth_beside_a_job_with_a_clock_is_told() {
     assert!(notices("").iter().all(|line| line != told));
 }
 
-/// Returns the results of two tenants with `rate` on a drive with a clock: a model, and jobs of a file.
+/// Returns the results of two tenants with `rate` on a drive with a clock: a model, and a job file.
 fn shared_by_rate(model: &str, jobs: &str, rates: [u32; 2]) -> Record {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("j.fio"), jobs).unwrap();
@@ -457,7 +458,7 @@ fn shared_by_rate(model: &str, jobs: &str, rates: [u32; 2]) -> Record {
     run(&experiment.check().unwrap().experiment, Control::unattended()).unwrap()
 }
 
-/// The commands of a model have no end, so they must not be taken ahead of the drive.
+/// A model is endless, so its commands must not be taken ahead of the drive.
 #[test]
 fn a_model_continues_by_rate_when_a_job_has_ended() {
     let jobs = "[j]\nrw=randwrite\nbs=8k\nio_size=1m\n";
@@ -472,7 +473,7 @@ fn shares_and_waits_hold_together_with_a_clock() {
         record.time.as_ref().unwrap().jobs[job].write.as_ref().unwrap().bytes_per_second
     };
     let close = |ours: f64, expected: f64| assert!((ours / expected - 1.0).abs() < 0.03, "{ours}");
-    // The slower one sets the pace of both.
+    // The slower tenant sets the pace of both.
     let jobs = "[j]\nrw=randwrite\nbs=4k\niodepth=4\nrate_iops=1000\ntime_based\nruntime=1d\n";
     let record = shared_by_rate("model = \"jesd219a\"", jobs, [3, 1]);
     close(rate(&record, "b/j"), 4_096_000.0);
@@ -489,7 +490,7 @@ fn shares_and_waits_hold_together_with_a_clock() {
     close(rate(&record, "b/j"), rate(&record, "a"));
 }
 
-/// `trace` is a key of the model, not another kind of workload.
+/// In a table with `model`, `trace` is a key of the model, not another kind of workload.
 #[test]
 fn a_model_reads_a_trace() {
     let folder = tempfile::tempdir().unwrap();

@@ -7,12 +7,12 @@ use hdrhistogram::Histogram;
 use wafer_media::{PARTS, Parts, Time};
 use wafer_record::time::PERCENTILES;
 
-/// Latencies of one kind of requests.
+/// Latencies of one kind of request.
 #[derive(Clone, Debug)]
 pub struct Latencies {
-    /// Within 1 %.
+    /// Exact within 1 %.
     histogram: Histogram<u64>,
-    /// Sums of the parts, by size of the latency: eight classes for each power of two.
+    /// Number of requests and sums of their parts, by `class` of the latency.
     parts: Vec<(u64, Parts)>,
     sum: u128,
     sum_of_squares: u128,
@@ -22,7 +22,7 @@ pub struct Latencies {
 
 impl Default for Latencies {
     fn default() -> Self {
-        // Two digits always make a histogram.
+        // Two digits are always valid.
         let histogram = Histogram::new(2).unwrap_or_else(|_| unreachable!("two digits"));
         Latencies { histogram, parts: Vec::new(), sum: 0, sum_of_squares: 0, bytes: 0 }
     }
@@ -38,9 +38,9 @@ fn class(time: Time) -> usize {
 }
 
 impl Latencies {
-    /// Adds a request with its bytes.
+    /// Adds a request.
     pub fn add(&mut self, time: Time, bytes: u64, parts: &Parts) {
-        // It grows by itself.
+        // The histogram resizes itself.
         let _ = self.histogram.record(time);
         self.sum += u128::from(time);
         self.sum_of_squares += u128::from(time) * u128::from(time);
@@ -56,9 +56,9 @@ impl Latencies {
         }
     }
 
-    /// Adds the latencies of another.
+    /// Adds all latencies of `other`.
     pub fn merge(&mut self, other: &Latencies) {
-        // Both grow by themselves.
+        // The histogram resizes itself.
         let _ = self.histogram.add(&other.histogram);
         self.sum += other.sum;
         self.sum_of_squares += other.sum_of_squares;
@@ -107,18 +107,18 @@ impl Latencies {
         self.histogram.value_at_percentile(percent)
     }
 
-    /// Returns the latency by percentile, microseconds, as records have it; empty without requests.
+    /// Returns the latencies at the percentiles of a record, microseconds; empty without requests.
     pub fn percentiles_us(&self) -> BTreeMap<String, f64> {
         let all = PERCENTILES.iter().filter(|_| self.count() > 0);
         all.map(|percent| (percent.to_string(), self.percentile(*percent) as f64 / 1e3)).collect()
     }
 
-    /// Returns latency and number of requests of each class of the histogram that has any.
+    /// Returns the latency and number of requests of each nonempty class of the histogram.
     pub fn bins(&self) -> impl Iterator<Item = (Time, u64)> + '_ {
         self.histogram.iter_recorded().map(|bin| (bin.value_iterated_to(), bin.count_at_value()))
     }
 
-    /// Returns the mean parts, nanoseconds, of requests with latencies from one percentile to another.
+    /// Returns the mean parts, nanoseconds, of the requests between two percentiles.
     pub fn parts(&self, from: f64, to: f64) -> [f64; PARTS.len()] {
         let all = self.count() as f64;
         let (low, high) = (from / 100.0 * all, to / 100.0 * all);

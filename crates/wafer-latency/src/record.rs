@@ -1,4 +1,4 @@
-//! What was counted, as a record.
+//! The statistics as a record.
 
 use std::collections::BTreeMap;
 
@@ -10,17 +10,15 @@ use wafer_record::{HandleKey, TimeRecord};
 use crate::latencies::Latencies;
 use crate::statistics::{Group, Span, Statistics};
 
-/// Number of directions.
 const COUNT: usize = Direction::ALL.len();
-/// Latencies by [`Direction`].
 type ByDirection = [Latencies; COUNT];
 
-/// Bands of percentiles whose parts are recorded.
+/// Pairs of percentiles between which the parts of latencies are recorded.
 const BANDS: [(f64, f64); 6] =
     [(0.0, 50.0), (50.0, 90.0), (90.0, 99.0), (99.0, 99.9), (99.9, 99.99), (99.99, 100.0)];
 
 impl Statistics {
-    /// Returns the results from model time `from` to `now`, in which the media did `done` on a number of dies.
+    /// Returns the results from model time `from` to `now`, during which the media did `done` on `dies` dies.
     pub fn record(
         &self,
         (from, now): (Time, Time),
@@ -57,7 +55,8 @@ impl Statistics {
                 handles.entry(handle.0).or_default().merge(latencies);
             }
         }
-        // After a search for a queue depth the results of a job are shorter than the run: rates of all are the sums of theirs.
+        // After a search for a queue depth, the results of a job cover less than the run: total rates are the sums of
+        // the jobs' rates.
         let measured: [f64; COUNT] = std::array::from_fn(|of| match self.searches() {
             true => all[of].count() as f64 / f64::max(rates[of], 1e-9),
             false => seconds,
@@ -122,7 +121,7 @@ impl Statistics {
     }
 }
 
-/// How much of a set of requests is recorded.
+/// The amount of detail recorded about a set of requests.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Detail {
     Percentiles,

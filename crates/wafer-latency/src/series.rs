@@ -1,15 +1,15 @@
-//! Reads and writes over time, in at most a thousand intervals: if there are more, pairs are merged.
+//! Reads and writes over time, in at most a thousand intervals; if more are needed, pairs are merged.
 
 use std::iter;
 
 use wafer_media::Time;
 use wafer_record::time::{IntervalSeries, TimeSeries};
 
-/// Maximum intervals.
+/// Maximum number of intervals.
 const MOST: usize = 1000;
-/// Length of the first intervals, nanoseconds.
+/// Initial length of an interval, nanoseconds.
 const FIRST: Time = 1_000_000;
-/// Classes of latencies, eight for each power of two: enough for 18 minutes.
+/// Number of latency classes, eight for each power of two: enough for 36 minutes.
 const CLASSES: usize = 8 * 38;
 
 #[derive(Clone)]
@@ -60,7 +60,7 @@ fn upper(class: usize) -> f64 {
 pub(crate) struct Series {
     length: Time,
     intervals: Vec<[Interval; 2]>,
-    /// The interval of the last request, and when it began: nearly always that of the next one too.
+    /// The interval of the last request, and its start: nearly always the next request is in the same interval.
     last: (usize, Time),
 }
 

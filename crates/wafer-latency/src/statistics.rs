@@ -1,4 +1,4 @@
-//! What is counted of every command: by direction, job, handle and namespace.
+//! The statistics of commands, by direction, job, handle and namespace.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use wafer_record::time::Direction;
 use crate::latencies::Latencies;
 use crate::series::Series;
 
-/// Returns the direction of a request, if its latency is recorded.
+/// Returns the direction of an operation, if its latency is recorded.
 fn direction_of(op: Op) -> Option<Direction> {
     match op {
         Op::Read => Some(Direction::Read),
@@ -21,10 +21,10 @@ fn direction_of(op: Op) -> Option<Direction> {
     }
 }
 
-/// What distinguishes requests whose latencies are recorded separately.
+/// Requests whose latencies are recorded together.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Group {
-    /// None for a stream that names no jobs.
+    /// `None` for a stream without jobs.
     pub(crate) job: Option<usize>,
     pub(crate) direction: Direction,
     pub(crate) namespace: NsId,
@@ -47,32 +47,33 @@ impl Span {
         self.to = self.to.max(other.to);
     }
 
-    /// Returns its length, seconds.
+    /// Returns its length in seconds.
     pub(crate) fn seconds(self) -> f64 {
         self.to.saturating_sub(self.from) as f64 / 1e9
     }
 }
 
-/// A job and what it has measured.
+/// A job and the period in which it is measured.
 pub struct Job {
     pub(crate) name: String,
     ramp: Time,
     replaces: Option<usize>,
     /// From the end of its ramp to its last completion.
     pub(crate) span: Span,
-    /// The end of its time, if known.
+    /// The end of its run time, if known.
     until: Time,
 }
 
 impl Job {
-    /// Creates a job, whose commands do not count for `ramp` nanoseconds from its first. Clones share a name. `replaces`
-    /// is the job whose results these replace, if there are any: those after a search for its queue depth.
+    /// Creates a job whose commands do not count until `ramp` nanoseconds after its first. Clones share a name.
+    /// `replaces` is the job whose results the results of this one replace, if it has any: they follow a search for the
+    /// queue depth.
     pub fn new(name: String, ramp: Time, replaces: Option<usize>) -> Self {
         Job { name, ramp, replaces, span: Span::NONE, until: 0 }
     }
 
-    /// Returns the time in which it was measured in a run that ended at `end`: that of a job whose time was up goes on
-    /// after its last completion.
+    /// Returns the period in which it was measured in a run that ended at `end`. If the job's run time was up, the
+    /// period extends to then, past its last completion.
     pub(crate) fn measured(&self, end: Time) -> Span {
         Span { to: self.span.to.max(self.until.min(end)), ..self.span }
     }
@@ -81,22 +82,22 @@ impl Job {
 /// Latency and bandwidth of the commands of a run or a served drive.
 pub struct Statistics {
     pub(crate) jobs: Vec<Job>,
-    /// Number of namespaces: those of the run, and all with commands.
+    /// Number of namespaces: those of the run, and all that received commands.
     pub(crate) namespaces: usize,
     /// Each request is counted once; the record sums the groups.
     pub(crate) groups: Vec<(Group, Latencies)>,
-    /// Where each group is among them.
+    /// The position of each group in `groups`.
     places: HashMap<Group, usize, FxBuildHasher>,
-    /// Those of the last read, write, trim and flush: nearly always also of the next ones.
+    /// The groups of the last read, write, trim and flush: nearly always the next ones belong to them too.
     last: [Option<(Group, usize)>; Direction::ALL.len()],
     pub(crate) series: Series,
-    /// Whether the ramp of any job has ended.
+    /// Whether a command has counted yet.
     measures: bool,
 }
 
 impl Statistics {
-    /// Begins without commands. Tickets number the jobs; if there are none, every command counts. The record of a run has
-    /// all its namespaces, with commands or not.
+    /// Creates empty statistics. Tickets number the jobs; if there are no jobs, every command counts. The record
+    /// includes all `namespaces` of the run, with commands or not.
     pub fn new(jobs: Vec<Job>, namespaces: usize) -> Self {
         Statistics {
             measures: jobs.is_empty(),
@@ -109,7 +110,7 @@ impl Statistics {
         }
     }
 
-    /// A command is submitted. Returns when its ramp ended, if it is the first that counts.
+    /// Notes that a command is submitted. If it is the first that counts, returns the end of its job's ramp.
     pub fn submitted(&mut self, ticket: u64, time: Time) -> Option<Time> {
         let job = self.jobs.get_mut(stream::job_of(ticket))?;
         if job.span.from == Time::MAX {
@@ -119,26 +120,26 @@ impl Statistics {
         is_first.then_some(job.span.from)
     }
 
-    /// Notes when the time of a job begins.
+    /// Notes when the run time of a job begins.
     pub fn begins(&mut self, ticket: u64, time: Time) {
         if let Some(job) = self.jobs.get_mut(stream::job_of(ticket)) {
             job.span.from = time.saturating_add(job.ramp);
         }
     }
 
-    /// Notes when the time of a job is up.
+    /// Notes when the run time of a job is up.
     pub fn ends(&mut self, ticket: u64, time: Time) {
         if let Some(job) = self.jobs.get_mut(stream::job_of(ticket)) {
             job.until = time;
         }
     }
 
-    /// Returns when the time of the last job is up that had results, as far as that is known.
+    /// Returns the latest known end of a run time among the jobs with results.
     pub fn end(&self) -> Time {
         self.results().map(|(_, job)| job.until).max().unwrap_or(0)
     }
 
-    /// Returns the jobs whose results count: those not replaced by others.
+    /// Returns the jobs whose results count, which are those not replaced by another's.
     pub(crate) fn results(&self) -> impl Iterator<Item = (usize, &Job)> {
         let replaced =
             |at: usize| self.jobs.iter().any(|job| job.replaces == Some(at) && job.span.to > 0);
@@ -154,13 +155,13 @@ impl Statistics {
         self.jobs.iter().any(|job| job.replaces.is_some() && job.span.to > 0)
     }
 
-    /// Counts a command that is done, by the ticket of its job.
+    /// Counts a completed command; `ticket` is that of its job.
     #[inline]
     pub fn add(&mut self, done: &Done, (command, ticket): (Command, u64)) {
         let Some(direction) = direction_of(command.op) else { return };
         let latency = done.time - done.request.submitted;
         let bytes = match direction {
-            // They move no bytes over the link. The bytes of many ranges need not fit into one command.
+            // These move no bytes over the link. The bytes of many ranges need not fit into one command.
             Direction::Trim | Direction::Flush => command.bytes().max(done.request.bytes),
             Direction::Read | Direction::Write => {
                 let bytes = done.request.bytes;

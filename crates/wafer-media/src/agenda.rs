@@ -1,31 +1,31 @@
-//! What happens next.
+//! The queue of future events.
 
 use std::collections::VecDeque;
 
 use crate::calendar::Calendar;
 use crate::time::Time;
 
-/// Future events, in order of time; at the same time by number, and then in their own order. A kind that is entered in
-/// that order has one of the `FIFOS`, which cost next to nothing. A calendar holds the rest. The end of time never
-/// comes: an event entered for it never happens.
+/// Future events, ordered by time, then by number, then by the events themselves. A kind of event that is pushed in
+/// nearly that order has one of the `FIFOS`, which cost next to nothing. A calendar holds the rest. An event at
+/// `Time::MAX`, the end of time, never happens.
 #[derive(Clone, Debug)]
 pub struct Agenda<T, const FIFOS: usize> {
     fifos: [VecDeque<(Time, u64, T)>; FIFOS],
-    /// The time of the first event of each; if there is none, the end of time.
+    /// The time of each FIFO's first event; the end of time if it is empty.
     firsts: [Time; FIFOS],
     calendar: Calendar<T>,
-    /// The minimum of these times and of the calendar's.
+    /// The time of the first event of all.
     first: Time,
-    /// The FIFO that has it, the number of FIFOs for the calendar, or [`SEVERAL`].
+    /// Where that event is: the number of a FIFO, `FIFOS` for the calendar, or [`SEVERAL`].
     source: usize,
     /// The latest time of an event that went to the calendar although it has a FIFO.
     strayed: Time,
 }
 
-/// Maximum FIFO entries that a new one may be inserted before; otherwise it goes to the calendar.
+/// Maximum number of FIFO entries that a new one may overtake; beyond that, it goes to the calendar.
 const STEPS: usize = 16;
 
-/// More than one has an entry at the first time.
+/// More than one source has an event at the first time.
 const SEVERAL: usize = usize::MAX;
 
 impl<T: Copy + Ord, const FIFOS: usize> Default for Agenda<T, FIFOS> {
@@ -51,7 +51,7 @@ impl<T: Copy + Ord, const FIFOS: usize> Agenda<T, FIFOS> {
         }
     }
 
-    /// Adds an event that nearly always comes after all others of its FIFO.
+    /// Adds an event of a kind that nearly always comes after all others of its FIFO.
     #[inline]
     pub fn push_in(&mut self, fifo: usize, time: Time, number: u64, entry: T) {
         let (new, entries) = ((time, number, entry), &mut self.fifos[fifo]);
@@ -85,13 +85,13 @@ impl<T: Copy + Ord, const FIFOS: usize> Agenda<T, FIFOS> {
         self.first
     }
 
-    /// Returns whether no event in the FIFOs from `from` on happens up to a time.
+    /// Returns whether the FIFOs numbered `from` and above have no event up to a time.
     #[inline]
     pub fn is_free(&self, from: usize, until: Time) -> bool {
         self.strayed < self.first && self.firsts[from..].iter().all(|first| *first > until)
     }
 
-    /// Removes the first event, and also returns its time.
+    /// Removes and returns the first event, with its time.
     #[inline(always)]
     pub fn pop(&mut self) -> Option<(Time, T)> {
         let source = if self.source == SEVERAL { self.first_of_several() } else { self.source };
@@ -109,7 +109,7 @@ impl<T: Copy + Ord, const FIFOS: usize> Agenda<T, FIFOS> {
         Some(popped)
     }
 
-    /// Returns the FIFO of the first of what happens at the first time, or for the calendar the number of FIFOs.
+    /// Returns the source of the first event when several have one at that time: a FIFO, or `FIFOS` for the calendar.
     #[cold]
     fn first_of_several(&self) -> usize {
         let mut first = self.calendar.peek().map(|it| (it, FIFOS));
@@ -137,7 +137,7 @@ mod tests {
         for (spread, most) in [(1, 60), (3, 60), (40, 300), (60_000, 300)] {
             let (mut agenda, mut all) =
                 (Agenda::<u64, 3>::default(), Vec::<(Time, u64, u64)>::new());
-            // Of what was entered in the last two FIFOs: steps.
+            // Steps whose events went to the last two FIFOs.
             let mut last_two = HashSet::new();
             let (mut free, mut stray) = (0, 0);
             let mut lasts = [0; 4];
@@ -166,7 +166,7 @@ mod tests {
                 if fifo == 1 || fifo == 2 {
                     last_two.insert(step);
                 }
-                // One in eight comes before the last of its fifo, and one in a hundred at the end of time.
+                // One in eight may precede the last of its FIFO, and one in a hundred is at the end of time.
                 let late = if (draw >> 16).is_multiple_of(8) { spread } else { 0 };
                 let time = (lasts[fifo] + (draw >> 20) % spread).saturating_sub(late);
                 let time = if (draw >> 40).is_multiple_of(100) { Time::MAX } else { time };

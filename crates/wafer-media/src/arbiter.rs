@@ -1,19 +1,19 @@
-//! Which of the commands that wait in submission queues the controller takes next.
+//! Arbitration: the order in which the controller takes commands from the submission queues.
 
 use std::collections::VecDeque;
 
 /// The submission queues.
 ///
-/// Without a burst, the controller takes commands in the order of their submission, whatever their queue. With one, it
-/// takes up to a burst from a queue and turns to the next that has commands; a queue that was empty comes last (round
-/// robin arbitration, NVMe Base 2.2, 3.4.4.1).
+/// Without a burst, the controller takes commands in order of submission, whatever their queue. With one, it takes up
+/// to a burst from a queue and turns to the next one with commands; a queue that was empty goes to the end (round robin
+/// arbitration, NVMe Base 2.2, 3.4.4.1).
 #[derive(Debug)]
 pub(crate) struct Arbiter {
     burst: Option<u32>,
     queues: Vec<VecDeque<u32>>,
     /// The queues that have commands, in turn.
     turns: VecDeque<u16>,
-    /// Commands taken from the first of them in this turn.
+    /// Commands taken from the first of these queues in this turn.
     taken: u32,
 }
 
@@ -26,7 +26,6 @@ impl Arbiter {
         self.turns.is_empty()
     }
 
-    /// Adds a command to a queue.
     pub(crate) fn push(&mut self, queue: u16, command: u32) {
         let queue = if self.burst.is_some() { queue } else { 0 };
         let at = usize::from(queue);

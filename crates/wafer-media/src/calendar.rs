@@ -1,25 +1,26 @@
-//! A queue in order of time for events that arrive in any order.
+//! A priority queue, by time, of events that are added in any order.
 //!
-//! A calendar queue (Brown, "Calendar queues", CACM 31(10), 1988): near entries are in buckets by time, and taking the
-//! first one costs the same however many there are. A heap holds the rest.
+//! A calendar queue (Brown, "Calendar queues", CACM 31(10), 1988): buckets by time hold the near entries, and the cost
+//! of taking the first does not depend on their number. A heap holds the rest.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::time::Time;
 
-/// Bits of a time within a bucket: 4 µs.
+/// Logarithm of a bucket's length in nanoseconds: 4 µs.
 const SHIFT: u32 = 12;
-/// Buckets: 4 ms, which programs and the waits of a full drive take.
+/// Number of buckets: together 4 ms, as long as programs and the waits of a full drive take.
 const BUCKETS: usize = 1024;
 const WORDS: usize = BUCKETS / 64;
-/// Entries of a bucket that a new one is compared with before it goes to the heap.
+/// Maximum number of entries of a bucket that a new one may follow when it is not the last; beyond that, it goes to the
+/// heap.
 const STEPS: usize = 16;
 const _: () = assert!(2 * WORDS <= u32::BITS as usize);
 /// No entry.
 const NONE: u32 = u32::MAX;
 
-/// Future events: in order of time, at the same time by number, and then in their own order.
+/// Future events, ordered by time, then by number, then by the events themselves.
 #[derive(Clone, Debug)]
 pub(crate) struct Calendar<T> {
     /// Entries in buckets, and free slots.
@@ -27,13 +28,13 @@ pub(crate) struct Calendar<T> {
     free: u32,
     /// First and last entry of each bucket, in order.
     buckets: Vec<[u32; 2]>,
-    /// Buckets that have entries.
+    /// A bit for each bucket: whether it has entries.
     filled: [u64; WORDS],
-    /// Its nonzero words, twice, so that no search wraps around the end.
+    /// A bit for each nonzero word of `filled`, stored twice so that a search never wraps around.
     words: u32,
-    /// Number of the first bucket, counted from time 0: that of the entry that was removed last.
+    /// Number, counted from time 0, of the bucket of the entry removed last.
     base: u64,
-    /// The first entry of all buckets, and its time; if there is none, the end of time.
+    /// The first entry of all buckets, and its time; without entries, the end of time.
     first: u32,
     first_time: Time,
     near: usize,
@@ -72,7 +73,7 @@ impl<T: Copy + Ord> Calendar<T> {
     /// Adds an event.
     #[inline]
     pub(crate) fn push(&mut self, time: Time, number: u64, entry: T) {
-        // What is late is in the first bucket, where it comes before the others.
+        // A late event goes into the first bucket, ahead of the others.
         let bucket = (time >> SHIFT).max(self.base);
         if bucket - self.base >= BUCKETS as u64 {
             return self.put_aside(time, number, entry);
@@ -149,7 +150,7 @@ impl<T: Copy + Ord> Calendar<T> {
         self.first_time.min(self.rest_time)
     }
 
-    /// Returns the first, with its time and number.
+    /// Returns the first event, with its time and number.
     pub(crate) fn peek(&self) -> Option<(Time, u64, T)> {
         let near = self.places.get(self.first as usize);
         let near = near.map(|near| (near.time, near.number, near.entry));
@@ -157,7 +158,7 @@ impl<T: Copy + Ord> Calendar<T> {
         near.into_iter().chain(rest).min()
     }
 
-    /// Removes the first of the heap, if it is the first of all.
+    /// Removes and returns the first event of the heap if it is the first of all.
     #[cold]
     fn pop_rest(&mut self) -> Option<(Time, T)> {
         let Reverse(rest) = self.rest.peek()?;
@@ -171,7 +172,7 @@ impl<T: Copy + Ord> Calendar<T> {
         Some((time, entry))
     }
 
-    /// Removes the first event, and also returns its time.
+    /// Removes and returns the first event, with its time.
     #[inline(always)]
     pub(crate) fn pop(&mut self) -> Option<(Time, T)> {
         if self.rest_time <= self.first_time
@@ -203,7 +204,7 @@ impl<T: Copy + Ord> Calendar<T> {
         Some((time, entry))
     }
 
-    /// Returns the first entry of the buckets from one on, around to it.
+    /// Returns the first entry of the buckets, searching from `bucket` around to the one before it.
     fn first_from(&self, bucket: usize) -> u32 {
         if self.near == 0 {
             return NONE;
@@ -211,7 +212,7 @@ impl<T: Copy + Ord> Calendar<T> {
         let mut word = bucket / 64;
         let mut bits = self.filled[word] & (!0 << (bucket % 64));
         if bits == 0 {
-            // If no other has any, the word of the start again, with what lies before it.
+            // If no other word has a bit, the search ends in this word again, with the bits before `bucket`.
             let next = word + 1;
             word = (next + (self.words >> next).trailing_zeros() as usize) % WORDS;
             bits = self.filled[word];
@@ -225,7 +226,7 @@ impl<T: Copy + Ord> Calendar<T> {
     }
 }
 
-/// Returns the bits of a word of the buckets.
+/// Returns the two bits of `words` for a word of `filled`.
 fn twice(word: usize) -> u32 {
     1 << word | 1 << (word + WORDS)
 }
@@ -237,7 +238,7 @@ mod tests {
 
     #[test]
     fn entries_leave_in_order_whatever_the_order_in_which_they_came() {
-        // Within a bucket, over some, over all, and far behind them; `late` ones come for times that have passed.
+        // Times within a bucket, over a few, over all, and far beyond them; some are up to `late` in the past.
         for (spread, late) in [(1, 0), (3, 0), (40, 2), (60_000, 9_000), (9_000_000, 0)] {
             for most in [5, 60, 300] {
                 let (mut calendar, mut all) = (Calendar::default(), Vec::<(Time, u64, u64)>::new());

@@ -1,11 +1,12 @@
-//! One die: a queue of programs, erases and reads of garbage collection, and host reads that take precedence.
+//! One die: a queue of programs, erases and background reads, and host reads, which take precedence.
 //!
-//! A host read waits for a plane that is free, and for the work under way up to the next point at which that yields.
-//! The work then continues where it left off. Everything is arithmetic on a short queue: nothing happens between two
-//! calls. Reads begin in order of arrival, so none affects what an earlier one waits for.
+//! A host read waits for a free plane, and for the work under way until that reaches its next yield point. The work
+//! then continues where it left off. Everything is arithmetic on a short queue: nothing happens between two calls.
+//! Reads begin in order of arrival, so no read delays an earlier one.
 //!
 //! A read loads a whole page of its planes into their page registers (NAND: READ PAGE), where it stays until the plane
-//! reads another or the die does other work. Reads of the same page until then take it from there (CHANGE READ COLUMN).
+//! reads another page or the die does other work. Until then, reads of the same page take it from the registers (CHANGE
+//! READ COLUMN).
 
 use std::collections::VecDeque;
 use std::ops::{AddAssign, SubAssign};
@@ -13,34 +14,34 @@ use std::ops::{AddAssign, SubAssign};
 use crate::time::Time;
 use crate::work::{DieTimes, Work};
 
-/// Work in the queue of a die. It begins when the work before it has ended, but not before `from`; so what delays the
-/// first delays all without visiting them.
+/// Work in the queue of a die. It begins when the work before it has ended, but not before `from`, so delaying the
+/// first entry delays the others without touching them.
 #[derive(Clone, Copy, Debug)]
 struct Queued {
     work: Work,
-    /// Of the first in the queue: when it begins.
+    /// The earliest start; for the first in the queue, the start.
     from: Time,
-    /// How long it takes, including the reads that it yields to.
+    /// Duration, including the reads that it yields to.
     length: Time,
-    /// When it last yielded, or will, and when the last of these reads ends.
+    /// When it last yielded or will yield, and when the last of those reads ends.
     gives_way: Time,
     resumed: Time,
     frees: Frees,
 }
 
 impl Queued {
-    /// Returns when it ends, if it is the first.
+    /// Returns when it ends if it is first in the queue.
     fn end(&self) -> Time {
         self.from + self.length
     }
 }
 
-/// Bytes of the write buffer.
+/// Bytes of the write buffer, by their origin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Room {
     /// Written by hosts.
     pub(crate) host: u64,
-    /// Moved by garbage collection.
+    /// Relocated by garbage collection.
     pub(crate) relocated: u64,
 }
 
@@ -65,7 +66,7 @@ impl SubAssign for Room {
     }
 }
 
-/// What the end of a program frees.
+/// What a program frees when it ends.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Frees {
     /// Room in the write buffer.
@@ -74,7 +75,7 @@ pub(crate) struct Frees {
     pub(crate) program: u64,
 }
 
-/// The points at which work yields to reads.
+/// Distances between the points at which work yields to reads, and the time it takes to resume.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slices {
     pub(crate) program: Time,
@@ -85,21 +86,21 @@ pub(crate) struct Slices {
 /// A read of a host on a die.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct DieRead {
-    /// Wait for reads before it.
+    /// Wait for earlier reads.
     pub(crate) behind_reads: Time,
-    /// Wait for the work under way, and what it was.
+    /// The work that was under way, and the wait for it.
     pub(crate) behind: Option<(Work, Time)>,
-    /// Time of the cells.
+    /// Time to read the cells.
     pub(crate) length: Time,
-    /// Part of it in which no earlier read keeps the die busy.
+    /// Part of that time in which no earlier read keeps the die busy.
     pub(crate) busy: Time,
     pub(crate) end: Time,
 }
 
-/// Names a page that planes read at once: no two of a drive have the same number.
+/// Identifies a page that planes read at once; unique within a drive.
 pub(crate) type PageNumber = u64;
 
-/// A page that is in no page register.
+/// The number of no page: no page register holds it.
 pub(crate) const NO_PAGE: PageNumber = PageNumber::MAX;
 
 /// The last read of a plane. Once it has ended, the page is in the register of the plane.
@@ -107,7 +108,7 @@ pub(crate) const NO_PAGE: PageNumber = PageNumber::MAX;
 pub(crate) struct Plane {
     page: PageNumber,
     end: Time,
-    /// What the read waits for, if not for other reads.
+    /// The work that the read waits for, if it does not wait for other reads.
     behind: Option<Work>,
 }
 
@@ -118,8 +119,8 @@ impl Default for Plane {
 }
 
 impl Plane {
-    /// Returns what a read that arrives `now` waits for if it takes the page, which is read in `length`, from the
-    /// register.
+    /// Returns the waits of a read that arrives `now` and takes the page from the register; reading its cells takes
+    /// `length`.
     fn share(&self, now: Time, length: Time) -> DieRead {
         let (start, end) = ((self.end - length).max(now), self.end.max(now));
         let wait = start.saturating_sub(now);
@@ -132,11 +133,11 @@ impl Plane {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Die {
     queue: VecDeque<Queued>,
-    /// When the last work ended that was removed from the queue.
+    /// When the work last removed from the queue ended.
     worked_until: Time,
-    /// When no host read is left.
+    /// When the last host read ends.
     reads_end: Time,
-    /// Reads that have not ended when another read of their plane came, in the order in which they did.
+    /// Reads that had not ended when the next read of their plane arrived, in order of arrival.
     followed: VecDeque<Plane>,
 }
 
@@ -162,7 +163,7 @@ impl Die {
         freed
     }
 
-    /// Returns the work with the times at which it begins and ends.
+    /// Returns each piece of work with its start and end.
     fn timed(&self) -> impl Iterator<Item = (&Queued, Time, Time)> {
         let mut end = 0;
         self.queue.iter().map(move |queued| {
@@ -172,12 +173,12 @@ impl Die {
         })
     }
 
-    /// Adds the time for which it still works after `now`.
+    /// Adds the time for which the die still works after `now`.
     pub(crate) fn add_left(&self, now: Time, left: &mut DieTimes) {
         for (queued, start, end) in self.timed() {
             left.add(queued.work, end.saturating_sub(now.max(start).max(queued.resumed)));
         }
-        // Reads that no yield point is left for begin when the work under way ends.
+        // If no yield point is left, reads begin when the work under way ends.
         let ends_first = |first: &&Queued| {
             first.from <= now && first.resumed <= now && first.end() < self.reads_end
         };
@@ -202,8 +203,8 @@ impl Die {
         first.map(|queued| queued.frees.program)
     }
 
-    /// Reads a page for `length` from `now` on, or takes it from a page register. What has ended by `now` must have
-    /// been [removed](Self::finish). `misses` is the number of yield points that the work under way misses.
+    /// Reads a page for `length` from `now` on, or takes it from a page register. Work that has ended by `now` must
+    /// have been [removed](Self::finish). `misses` returns the number of yield points that the work under way misses.
     pub(crate) fn read(
         &mut self,
         now: Time,
@@ -234,7 +235,7 @@ impl Die {
         DieRead { behind_reads: begin - now, behind, length, busy, end }
     }
 
-    /// Returns a read of the page that has not ended, or whose page is still in the register.
+    /// Returns a read of the page that has not ended yet, or whose page is still in the register.
     fn find<'a>(&'a self, now: Time, page: PageNumber, planes: &'a [Plane]) -> Option<&'a Plane> {
         let is_there = |plane: &&Plane| {
             plane.page == page && (plane.end > now || !self.has_worked(now, plane.end))
@@ -244,7 +245,7 @@ impl Die {
         planes.iter().find(is_there).or_else(|| under_way.next())
     }
 
-    /// Returns whether the die has done other work than reads of hosts between the end of one and `now`.
+    /// Returns whether the die has done work other than host reads between the end of a read and `now`.
     fn has_worked(&self, now: Time, read_end: Time) -> bool {
         let is_begun = |first: &Queued| {
             first.from < now && (first.gives_way > read_end || first.resumed < now)
@@ -252,8 +253,8 @@ impl Die {
         self.worked_until > read_end || self.queue.front().is_some_and(is_begun)
     }
 
-    /// Makes the work of the die yield to a read of `length` that could begin at `begin`. Returns when it begins, and
-    /// what it waits for until then.
+    /// Makes the work of the die yield to a read of `length` that could begin at `begin`. Returns when the read does
+    /// begin, and the work it waits for until then.
     fn give_way(
         &mut self,
         begin: Time,
@@ -291,14 +292,14 @@ impl Die {
             let wait = match slice {
                 0 => whole,
                 slice => {
-                    // A read that comes at the very point does not wait.
+                    // A read that arrives exactly at a yield point does not wait.
                     let next = (slice - (begin - resumed) % slice) % slice;
                     whole.min(next.saturating_add(misses().saturating_mul(slice)))
                 }
             };
             queued.gives_way = begin + wait;
         }
-        // Work that gives way to the reads before this one does so to this one, too.
+        // Work that yields to the reads before this one yields to this one, too.
         let start = begin.max(queued.gives_way);
         let read_end = start + length;
         if start < end {
@@ -338,12 +339,12 @@ mod tests {
         let mut die = Die::default();
         let room = Room { host: 5, relocated: 2 };
         die.push(Work::HostProgram, 0, 1000, Frees { room, program: 1 });
-        // 30 into the program: 70 more, then the read; the program lasts 55 longer.
+        // 30 into the program: 70 more, then the read; the program ends 55 later.
         assert_eq!(read(&mut die, 30), (70, 150));
         assert_eq!(die.next_free(), Some(1055));
-        // While it is suspended another read goes at once.
+        // While the program is suspended, another read begins at once.
         assert_eq!(read(&mut die, 120), (0, 200));
-        // Until the reads end it does not work.
+        // The program does not continue until the reads end.
         let mut left = DieTimes::default();
         die.add_left(120, &mut left);
         assert_eq!((left.of(Work::HostProgram), left.of(Work::HostRead)), (905, 80));

@@ -1,26 +1,26 @@
-//! All dies, and which of them ends something first.
+//! All dies, and which of them finishes work first.
 
 use crate::die::{Die, DieRead, Frees, PageNumber, Plane, Room, Slices};
 use crate::time::Time;
 use crate::work::{DieTimes, Work};
 
-/// The dies of a drive. Work that has ended is removed only where it matters: dies are many.
+/// The dies of a drive. Because there are many dies, work that has ended is removed only where it matters.
 #[derive(Debug)]
 pub(crate) struct Dies {
     dies: Vec<Die>,
-    /// For each die, and each of its planes that read independently, the last read.
+    /// The last read of each independently reading plane of each die.
     planes: Vec<Plane>,
     planes_per_die: usize,
-    /// A time before which the first work of each die does not end. Reads delay it, so it is not always the time itself.
+    /// A lower bound on the end of each die's first work: reads may delay it.
     ends: Earliest,
     /// Likewise for the first work that frees a part of the write buffer.
     frees: Earliest,
-    /// The first of all dies that does, and when; none if it must be searched for again.
+    /// The die that frees a part first, and when; `None` if it must be searched for.
     next_free: Option<(usize, Time)>,
 }
 
 impl Dies {
-    /// Creates idle dies, each of which reads for hosts on a number of planes at once.
+    /// Creates idle dies, each of which reads for hosts on `planes_per_die` planes at once.
     pub(crate) fn new(count: usize, planes_per_die: usize) -> Self {
         Dies {
             dies: vec![Die::default(); count],
@@ -36,8 +36,8 @@ impl Dies {
         self.dies.len()
     }
 
-    /// Removes what a die has done by `now`, and queues work on it that may begin at `from`. Returns the room in the
-    /// write buffer that is free now.
+    /// Removes the work that a die has finished by `now`, and queues work that may begin at `from`. Returns the room
+    /// that the finished work frees in the write buffer.
     pub(crate) fn push(
         &mut self,
         die: usize,
@@ -48,7 +48,7 @@ impl Dies {
     ) -> Room {
         let freed = self.finish_die(die, now);
         self.dies[die].push(work, from, length, frees);
-        // With earlier work of the kind, which is usual, neither time changes.
+        // Usually, earlier work of the same kind is queued, and neither time changes.
         if self.ends.of(die) == Earliest::NEVER {
             self.ends.set(die, self.dies[die].next_end());
         }
@@ -59,8 +59,8 @@ impl Dies {
         freed
     }
 
-    /// Removes what a die has done by `now`, and reads a page on it. Also returns the room in the write buffer that is free
-    /// now.
+    /// Removes the work that a die has finished by `now`, and reads a page on it. Also returns the room that the
+    /// finished work frees in the write buffer.
     pub(crate) fn read(
         &mut self,
         die: usize,
@@ -77,7 +77,7 @@ impl Dies {
         (freed, read)
     }
 
-    /// Removes what all dies have done by `now`; returns the room in the write buffer that is free now.
+    /// Removes the work that all dies have finished by `now`; returns the room that it frees in the write buffer.
     pub(crate) fn finish(&mut self, now: Time) -> Room {
         let mut freed = Room::default();
         while let Some(die) = self.ends.until(now) {
@@ -87,7 +87,7 @@ impl Dies {
         freed
     }
 
-    /// Removes what a die has done by `now`; returns the room in the write buffer that is free now.
+    /// Removes the work that a die has finished by `now`; returns the room that it frees in the write buffer.
     fn finish_die(&mut self, die: usize, now: Time) -> Room {
         let freed = self.dies[die].finish(now);
         if freed.total() > 0 {
@@ -96,7 +96,7 @@ impl Dies {
         freed
     }
 
-    /// Returns when the first work ends that frees a part of the write buffer.
+    /// Returns the end of the first work that frees a part of the write buffer.
     #[inline]
     pub(crate) fn next_free(&mut self) -> Option<Time> {
         if self.next_free.is_none() {
@@ -116,7 +116,7 @@ impl Dies {
         }
     }
 
-    /// Returns the time that all dies still work after `now`, as far as work is queued.
+    /// Returns the time for which all dies still work after `now` on the work that is queued.
     pub(crate) fn left(&self, now: Time) -> DieTimes {
         let mut left = DieTimes::default();
         self.dies.iter().for_each(|die| die.add_left(now, &mut left));
@@ -129,15 +129,14 @@ impl Dies {
     }
 }
 
-/// The minimum of a time for each die: a tree in which each node has the smaller of the two below it.
+/// A time for each die, and their minimum: a tree in which each node has the smaller of its two children's.
 #[derive(Debug)]
 struct Earliest {
-    /// The root is at 1, and the nodes below `n` at `2n` and `2n + 1`; the leaves begin in the middle.
+    /// The root is at 1, the children of `n` are at `2n` and `2n + 1`, and the leaves are the second half.
     tree: Vec<Time>,
 }
 
 impl Earliest {
-    /// No time.
     const NEVER: Time = Time::MAX;
 
     fn new(count: usize) -> Self {

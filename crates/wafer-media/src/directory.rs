@@ -1,4 +1,4 @@
-//! Which pages the write buffer holds: the newest bytes that hosts wrote.
+//! Which pages the write buffer holds: those that hosts wrote last.
 
 use std::collections::VecDeque;
 
@@ -7,18 +7,18 @@ use rustc_hash::FxHashMap;
 /// Remembers where in the sequence of written bytes each page was last written.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Directory {
-    /// Position after a page, for those that may still be held.
+    /// The position after each page that may still be held.
     positions: FxHashMap<u64, u64>,
-    /// Page and position in the order of writes.
+    /// Page and position of each write, in order.
     order: VecDeque<(u64, u64)>,
-    /// How many of the newest of them have no position yet: only reads need it.
+    /// How many of the newest writes are not in `positions` yet: only reads need them there.
     new: usize,
     written: u64,
 }
 
 impl Directory {
-    /// Adds pages of `page_bytes` bytes that a host writes while the newest `held` bytes are in the buffer. What is not
-    /// held then is never held again: the buffer grows only by what is written.
+    /// Adds pages of `page_bytes` bytes that a host writes while the newest `held` bytes are in the buffer. A page that
+    /// is not held now will not be until it is written again: the buffer grows only by what is written.
     pub(crate) fn write(&mut self, first: u64, pages: u64, page_bytes: u64, held: u64) {
         while let Some((page, position)) = self.order.front().copied() {
             if self.written - position < held {
@@ -38,7 +38,7 @@ impl Directory {
         self.new += pages as usize;
     }
 
-    /// Adds the positions of pages that were written since the last call.
+    /// Adds the positions of pages written since the last call.
     pub(crate) fn update(&mut self) {
         let old = self.order.len() - std::mem::take(&mut self.new);
         self.positions.extend(self.order.range(old..).copied());

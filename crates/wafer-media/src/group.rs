@@ -1,4 +1,4 @@
-//! A reclaim group in time: its dies, and the work that only they do.
+//! The timing of a reclaim group: its dies, and the work that only they do.
 
 use std::ops::Range;
 
@@ -10,9 +10,9 @@ use crate::time::Time;
 pub(crate) struct Group {
     pub(crate) dies: Range<usize>,
     pub(crate) pacing: Pacing,
-    /// Pages to relocate minus those that were read, times 256: a read yields pages for later moves too.
+    /// Pages to relocate minus pages already read, times 256: a read also yields pages for later moves.
     pub(crate) to_read: i64,
-    /// When hosts are no longer ahead of garbage collection, and of the rate of the knee.
+    /// When hosts will no longer be ahead of garbage collection, and of the rate at the knee.
     pub(crate) paced_until: Time,
     pub(crate) knee_until: Time,
 }
@@ -32,12 +32,12 @@ impl Group {
     }
 }
 
-/// What is programmed beside reclaim units, on some dies in turn: metadata, parity and the map.
+/// What is programmed outside reclaim units, on some dies in turn: metadata, parity and the map.
 #[derive(Debug)]
 pub(crate) struct Beside {
     pub(crate) dies: Range<usize>,
     pub(crate) next_die: usize,
-    /// Pages of metadata owed, with 32 bits of fraction.
+    /// Pages of metadata that are not programmed yet, with 32 bits of fraction.
     pub(crate) metadata: u64,
     /// Pages of parity and of the map that are not programmed yet.
     pub(crate) owed: u32,

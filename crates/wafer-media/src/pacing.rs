@@ -1,9 +1,9 @@
 //! Garbage collection spread over time.
 //!
-//! The device relocates a victim at once: its valid pages move, and a reclaim unit is free. In time, that work is
-//! spread over the pages that hosts write before the next collection: each host page carries a share of the remaining
-//! work, so that the work is done when the freed space is used up. Work caused by host reads, as for read disturb,
-//! frees no space that writes would use up: each page read carries its share of it.
+//! The device relocates a victim in one step: its valid pages move, and a reclaim unit is free. Here, that work is
+//! spread over the pages that hosts write before the next collection. Each host page carries a share of the remaining
+//! work, and the work is done when the freed space is used up. Relocation caused by host reads, as for read disturb,
+//! frees no space for writes to use up: each page read carries a share of it.
 
 use std::collections::VecDeque;
 
@@ -14,7 +14,7 @@ use wafer_interface::RuId;
 pub(crate) struct Move {
     pub(crate) to: RuId,
     pub(crate) pages: u32,
-    /// Pages of a relocation that one read of the cells yields, times 256.
+    /// Pages that one read of the victim's cells yields, times 256.
     pub(crate) per_read: u32,
 }
 
@@ -31,12 +31,12 @@ pub(crate) struct Pacing {
     items: VecDeque<Due>,
     /// Pages still to be moved.
     backlog: u64,
-    /// Of those, pages that reads caused to be moved, with 32 bits of fraction: an upper bound, as writes take their share
-    /// of them too.
+    /// The part of the backlog that reads caused, with 32 bits of fraction: an upper bound, since writes take their
+    /// share of it too.
     for_reads: u64,
     /// Pages that hosts may write until the freed space is used up.
     room: u64,
-    /// Pages due, with 32 bits of fraction.
+    /// Pages due to be moved, with 32 bits of fraction.
     credit: u64,
     /// Pages moved at a time.
     burst: u64,
@@ -67,14 +67,14 @@ impl Pacing {
         u64::try_from(left / u128::from(self.room.max(1))).unwrap_or(u64::MAX)
     }
 
-    /// Adds relocated pages that a host write or a read made necessary.
+    /// Adds pages to be relocated because of a host write or a read.
     pub(crate) fn add(&mut self, moved: Move, for_read: bool) {
         self.backlog += u64::from(moved.pages);
         self.for_reads += if for_read { u64::from(moved.pages) << 32 } else { 0 };
         self.items.push_back(Due::Move(moved));
     }
 
-    /// Adds the erase of a victim, with the number of its pages that were written and not valid.
+    /// Adds the erase of a victim, with the number of its invalid pages.
     pub(crate) fn freed(&mut self, ru: RuId, pages: u64) {
         self.room += pages;
         self.items.push_back(Due::Erase(ru));
@@ -96,8 +96,8 @@ impl Pacing {
         self.for_reads > 0
     }
 
-    /// Counts pages that a host reads. While hosts read as much as a reclaim unit holds, they carry what earlier reads
-    /// caused, and at least as much as they read.
+    /// Counts pages that a host reads. Each carries a share of the work that earlier reads caused, over as many pages
+    /// as a reclaim unit holds, and at least one page.
     pub(crate) fn host_read(&mut self, pages: u64, pages_per_ru: u64) {
         let left = (u128::from(self.backlog) << 32) - u128::from(self.credit);
         let all = u128::from(self.for_reads).min(left);

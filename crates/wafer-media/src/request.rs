@@ -1,4 +1,4 @@
-//! A command of a host, as the media see it.
+//! A host command, as the media model sees it.
 
 use wafer_interface::{Command, Op};
 
@@ -28,18 +28,19 @@ pub struct Request {
     pub kind: Kind,
     /// First page, numbered over all namespaces.
     pub page: u64,
-    /// Pages that it touches.
+    /// Number of pages that it touches.
     pub pages: u32,
     /// Bytes over the link.
     pub bytes: u64,
-    /// Whether a write completes only when it is durable, as with Force Unit Access.
+    /// Whether a write completes only once it is durable, as with Force Unit Access.
     pub durable: bool,
-    /// The submission queue. Those of [`Request::of`] are in queue 0.
+    /// The submission queue; [`Request::of`] uses queue 0.
     pub queue: u16,
 }
 
 impl Request {
-    /// Describes a command. `first_page` is the first page of its namespace, of `1 << page_shift` logical blocks each.
+    /// Creates the request of a command. `first_page` is the first page of its namespace; a page has `1 << page_shift`
+    /// logical blocks.
     pub fn of(
         command: &Command,
         ticket: u64,

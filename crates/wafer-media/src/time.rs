@@ -1,15 +1,15 @@
-//! Model time: nanoseconds, integers only, so that results are the same on every platform.
+//! Model time: integer nanoseconds, which give the same results on every platform.
 
 /// Nanoseconds since the start of the run.
 pub type Time = u64;
 
-/// Converts microseconds of a configuration.
+/// Converts microseconds from a configuration.
 pub(crate) fn from_us(us: f64) -> Time {
-    // Saturates; the configuration was checked.
+    // The conversion saturates; the configuration was checked.
     (us * 1e3).round() as Time
 }
 
-/// The time that bytes take at a rate.
+/// A transfer rate.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rate {
     /// Nanoseconds per byte, with 32 bits of fraction.
@@ -17,7 +17,6 @@ pub(crate) struct Rate {
 }
 
 impl Rate {
-    /// Creates the rate of a number of bytes per second.
     pub(crate) fn new(bytes_per_second: f64) -> Self {
         Rate { per_byte: (1e9 / bytes_per_second * 4_294_967_296.0).round() as u64 }
     }
@@ -36,7 +35,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Serves what arrives at `now` for `length`; returns when it is done.
+    /// Serves an arrival at `now` for `length`; returns when it is done.
     pub(crate) fn serve(&mut self, now: Time, length: Time) -> Time {
         self.free = self.free.max(now) + length;
         self.free

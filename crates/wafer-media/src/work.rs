@@ -1,8 +1,8 @@
-//! What the parts of a drive did, over time.
+//! The time that the parts of a drive spent working.
 
 use crate::time::Time;
 
-/// What a die does.
+/// A kind of work of a die.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
     /// Programs data of the host.
@@ -11,7 +11,7 @@ pub enum Work {
     GcProgram,
     /// Programs metadata of the drive.
     MetadataProgram,
-    /// Reads data to relocate or fold, the rest of a page that a host writes in part, or a part of the map.
+    /// Reads data to relocate or fold, the rest of a partly written page, or a part of the map.
     BackgroundRead,
     /// Erases a block.
     Erase,
@@ -21,7 +21,7 @@ pub enum Work {
     FoldProgram,
 }
 
-/// Kinds of work of a die, in the order of [`DieTimes`].
+/// All kinds of work, in the order of [`DieTimes`].
 pub const WORKS: [Work; 7] = [
     Work::HostProgram,
     Work::GcProgram,
@@ -32,7 +32,7 @@ pub const WORKS: [Work; 7] = [
     Work::FoldProgram,
 ];
 
-/// Time that dies spent, by kind of work.
+/// Time that dies spent on each kind of work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DieTimes(pub [Time; WORKS.len()]);
 
@@ -41,7 +41,7 @@ impl DieTimes {
         self.0[work as usize] += length;
     }
 
-    /// Returns these times less others.
+    /// Returns these times minus `other`, at least 0.
     pub(crate) fn less(&self, other: &DieTimes) -> DieTimes {
         let mut rest = *self;
         rest.0.iter_mut().zip(other.0).for_each(|(own, other)| *own = own.saturating_sub(other));
@@ -59,7 +59,7 @@ impl DieTimes {
     }
 }
 
-/// What the media has done since counting began.
+/// The work of the media since counting began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MediaCounts {
     /// Time of all dies together, by kind of work.
@@ -70,13 +70,13 @@ pub struct MediaCounts {
     pub link_bytes: u64,
     /// Bytes of metadata programmed.
     pub metadata_bytes: u64,
-    /// Reads of hosts that the write buffer served.
+    /// Reads that the write buffer served.
     pub buffer_reads: u64,
     /// Blocks erased.
     pub erases: u64,
 }
 
-/// A part of the time of a request.
+/// A part of the latency of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Part {
@@ -96,7 +96,7 @@ pub enum Part {
     GcProgram,
     /// The wait for a program of metadata.
     MetadataProgram,
-    /// The wait for a read of garbage collection or of a partly written page.
+    /// The wait for a background read, such as one of garbage collection or of a partly written page.
     BackgroundRead,
     /// The wait for an erase.
     Erase,
@@ -106,7 +106,7 @@ pub enum Part {
     Channel,
     /// The wait for a program of data that leaves the SLC cache.
     FoldProgram,
-    /// The read of a part of the map, with all that it waits for.
+    /// The read of a part of the map, with all its waits.
     Map,
 }
 
@@ -128,7 +128,7 @@ pub const PARTS: [(Part, &str); 14] = [
     (Part::Map, "map"),
 ];
 
-/// The parts of the time of a request, nanoseconds; they add up to its latency.
+/// The parts of a request's latency, nanoseconds; they add up to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Parts(pub [Time; PARTS.len()]);
 

@@ -1,4 +1,4 @@
-//! Every completion, every part of its time and every counter are those of the oracle.
+//! Every completion, every part of its latency and every counter equal the oracle's.
 
 use proptest::prelude::*;
 use wafer_interface::{Bytes, GcPacing, MediaWork, OneOrMany, PowerConfig, TimingConfig};
@@ -74,8 +74,8 @@ prop_compose! {
     }
 }
 
-/// As [`drive`], with times that are multiples of a few microseconds and transfers that take none: much happens at
-/// the same instant.
+/// Like [`drive`], with times that are multiples of a few microseconds and transfers that take none, so that many
+/// events coincide.
 fn coarse_drive() -> impl Strategy<Value = (Shape, TimingConfig)> {
     let coarse = |us: f64| (us / 5.0).ceil() * 5.0;
     drive().prop_map(move |(shape, config)| {
@@ -102,14 +102,14 @@ fn coarse_drive() -> impl Strategy<Value = (Shape, TimingConfig)> {
     })
 }
 
-/// How a caller drives the media.
+/// How a caller advances the media.
 #[derive(Clone, Copy, Debug)]
 enum Calls {
-    /// Goes to each submission, then submits.
+    /// Advances to each submission, then submits.
     ToSubmissions,
-    /// Goes from event to event.
+    /// Advances from event to event.
     FromEventToEvent,
-    /// Goes to the submission of two requests before, so that what was submitted since has not happened yet.
+    /// Advances only to the submission two requests earlier, so that later submissions have not been processed yet.
     TwoBehind,
     /// Submits everything first.
     AllAtOnce,
@@ -123,7 +123,7 @@ fn run(
 ) -> (Vec<Done>, MediaCounts) {
     let mut media = Media::new(config, shape).unwrap();
     if !matches!(calls, Calls::FromEventToEvent) {
-        // Reads may go on to the dies ahead of their time then.
+        // From now on, reads may go to the dies ahead of their time.
         media.reset_counts(0);
     }
     let mut done = Vec::new();

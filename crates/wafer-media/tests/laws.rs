@@ -7,7 +7,7 @@ use wafer_media::{Done, Kind, Media, Part, Request, Shape, Work};
 
 const SHAPE: Shape = Shape { page_bytes: 4096, pages_per_ru: 960, ru_count: 64, groups: 1 };
 
-/// A drive without any wait but that for dies and buffer.
+/// A drive whose only waits are for dies and buffer.
 fn timing() -> TimingConfig {
     TimingConfig {
         dies: 4,
@@ -68,7 +68,7 @@ impl Host {
         }
     }
 
-    /// Collects a reclaim unit of which so many pages are valid.
+    /// Collects a reclaim unit with `pages` valid pages.
     fn collect(&mut self, at: u64, pages: u32) {
         let (kind, victim) = (Kind::Other, RuId(63));
         let cause = Cause::Relocation { victim };
@@ -145,8 +145,8 @@ fn exponential(random: &mut Xoshiro256PlusPlus, mean: f64) -> f64 {
     -(((random.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64).ln() * mean
 }
 
-/// Reads one die at random times, `gap` nanoseconds apart in the mean. Returns the mean wait behind other reads, and the
-/// share of the time in which the die was busy.
+/// Reads one die at random times, on average `gap` nanoseconds apart. Returns the mean wait behind other reads, and the
+/// share of time in which the die was busy.
 fn read_at_random(timing: TimingConfig, gap: f64) -> (f64, f64) {
     let mut host = Host::new(&TimingConfig { dies: 1, channels: 1, ..timing });
     let mut at = 0.0;
@@ -171,7 +171,7 @@ fn one_die_is_an_m_d_1_queue() {
     }
 }
 
-/// Planes that read by themselves are servers of one queue: mean wait by Cosmetatos' approximation of M/D/c, which is
+/// Independently reading planes are servers of one queue; the mean wait is Cosmetatos' approximation of M/D/c, which is
 /// within 2 % for two.
 #[test]
 fn a_die_of_two_independent_planes_is_an_m_d_2_queue() {
@@ -181,13 +181,13 @@ fn a_die_of_two_independent_planes_is_an_m_d_2_queue() {
         let m_m_2 = load * load / (1.0 - load * load) * 50_000.0;
         let expected = m_m_2 / 2.0 * (1.0 + (1.0 - load) * (14f64.sqrt() - 2.0) / (32.0 * load));
         assert!((mean / expected - 1.0).abs() < 0.05, "{load}: {mean} {expected}");
-        // The die is idle when both are.
+        // The die is idle when both planes are.
         let idle = (1.0 - load) / (1.0 + load);
         assert!((busy - (1.0 - idle)).abs() < 0.03, "{load}: {busy} {idle}");
     }
 }
 
-/// The planes of a die read a long extent at a time, and each brings its part.
+/// The planes of a die read a long extent at the same time, each its own part.
 #[test]
 fn independent_planes_read_a_page_of_all_planes_as_fast_as_together() {
     for independent_planes in [false, true] {
@@ -211,7 +211,7 @@ fn independent_planes_read_a_page_of_all_planes_as_fast_as_together() {
     }
 }
 
-/// Neighbours are read from the cells once, whether they come together or one after the other.
+/// Neighbouring pages are read from the cells once, whether requested together or one after the other.
 #[test]
 fn pages_that_one_read_brings_are_read_once() {
     for independent_planes in [false, true] {
@@ -240,13 +240,13 @@ fn pages_that_one_read_brings_are_read_once() {
     }
 }
 
-/// A page stays in its register until the die works.
+/// A page stays in its register until the die does other work.
 #[test]
 fn a_program_takes_the_registers_of_its_die() {
     let mut host = Host::new(&TimingConfig { dies: 1, channels: 1, ..timing() });
     host.read_page(0, RuId(5), 0);
     host.read_page(100_000, RuId(5), 1);
-    // One program, which is due at once.
+    // One program, which begins at once.
     host.write(110_000, 24);
     host.read_page(2_000_000, RuId(5), 2);
     host.finish();
@@ -255,11 +255,11 @@ fn a_program_takes_the_registers_of_its_die() {
     assert_eq!(cells, [50_000, 0, 50_000]);
 }
 
-/// A read that meets a program waits half a slice in the mean.
+/// A read that meets a program waits half a slice on average.
 #[test]
 fn the_mean_wait_behind_programs_is_utilisation_times_half_a_slice() {
     let mut host = Host::new(&timing());
-    // 24 pages are a program of 960 us; four dies: half busy at a page every 20 us.
+    // A program of 24 pages takes 960 us, so one page every 20 us keeps four dies half busy.
     let (mut at, mut read_at) = (0.0, 0.0);
     for _ in 0..400_000 {
         at += 20_000.0;
@@ -276,7 +276,7 @@ fn the_mean_wait_behind_programs_is_utilisation_times_half_a_slice() {
     assert!((mean / 25_000.0 - 1.0).abs() < 0.05, "{mean}");
 }
 
-/// A drive that always has work programs at the rate of its dies, and nothing completes before it was submitted.
+/// A drive that always has work programs at the rate of its dies, and no request completes before its submission.
 #[test]
 fn work_is_conserved() {
     let mut host = Host::new(&timing());
@@ -312,7 +312,7 @@ fn work_is_conserved() {
     assert!(busy < 1.001 && busy > 0.99, "{busy}");
 }
 
-/// What dies still do of earlier work counts when counting begins anew.
+/// After a reset, the counts include the rest of the work under way.
 #[test]
 fn counts_that_begin_anew_have_the_rest_of_what_goes_on() {
     let mut host = Host::new(&timing());
@@ -323,16 +323,16 @@ fn counts_that_begin_anew_have_the_rest_of_what_goes_on() {
     host.finish();
     let of = |until| host.media.counts_until(until).dies.of(Work::HostProgram);
     assert_eq!((of(700_000), of(800_000)), (0, 4 * 100_000));
-    // The channels took some nanoseconds before.
+    // The transfers over the channels delayed the programs by some nanoseconds.
     assert_eq!(of(2_000_000) / 100, 4 * 2_600);
 }
 
-/// Relocation takes its share of the dies: host and relocated pages together go at the rate of the dies.
+/// Relocation takes its share of the dies: host and relocated pages together are programmed at the rate of the dies.
 #[test]
 fn the_media_rate_is_shared_with_garbage_collection() {
     let fast_reads = TimingConfig { read_us: OneOrMany::One(0.001), ..timing() };
     let mut host = Host::new(&fast_reads);
-    // Every 240 pages of the host a victim with 720 valid pages: WAF 4.
+    // For every 240 host pages, a victim with 720 valid pages: WAF 4.
     let mut at = 0;
     for number in 0..48_000u64 {
         while host.ticket - host.done.len() as u64 >= 64 {
@@ -370,7 +370,7 @@ fn the_media_rate_is_shared_with_garbage_collection() {
     assert!((rate / fast_reads.program_rate() - 1.0).abs() < 0.03, "{rate}");
 }
 
-/// What reads cause is programmed while hosts read, though nobody writes.
+/// Relocation caused by reads is programmed while hosts read, even if nobody writes.
 #[test]
 fn moves_that_reads_cause_take_time() {
     let mut host = Host::new(&timing());
@@ -408,7 +408,7 @@ fn moves_that_reads_cause_take_time() {
     assert!(programs > most * 9 / 10 && programs <= most, "{programs} of {most}");
 }
 
-/// Relocated data in the write buffer makes a host wait until all but the buffer's size of a burst is programmed.
+/// When relocated data occupies the write buffer, a host waits until what is left of a burst fits into the buffer.
 #[test]
 fn hosts_wait_for_what_a_burst_leaves_of_the_buffer() {
     let wait = |gc_buffered| {
@@ -450,18 +450,18 @@ fn hosts_wait_for_what_a_burst_leaves_of_the_buffer() {
             [Part::Buffer as usize]
     };
     assert_eq!(wait(false), 0);
-    // 960 pages in 40 programs on four dies; the buffer holds 256 pages, and one of them is wanted.
+    // 960 pages in 40 programs on four dies; the buffer holds 256 pages, and the host needs one of them.
     let least = (960 - 256) / 24 / 4 * 960_000;
     let waited = wait(true);
     assert!(waited >= least - 2 * 960_000 && waited <= 10 * 960_000, "{waited} {least}");
 }
 
-/// However a relocation is spread over time, a read of the cells brings all valid pages of its unit.
+/// At any pace of relocation, a read of the cells yields all valid pages of its unit.
 #[test]
 fn relocation_reads_whole_units_at_any_pace() {
     let reads = |writes: u32| {
         let mut host = Host::new(&TimingConfig { read_us: OneOrMany::One(1.0), ..timing() });
-        // Fully valid but for the pages that hosts write next: a unit has eight.
+        // The victim is fully valid; a unit has eight pages.
         host.collect(0, 960);
         for number in 0..writes {
             host.write(u64::from(number) * 1000, 960 / writes);
@@ -472,8 +472,8 @@ fn relocation_reads_whole_units_at_any_pace() {
     assert_eq!((reads(1), reads(320)), (120, 120));
 }
 
-/// What a host writes together is valid together: of a victim that is half valid, a read of the cells brings whole units where
-/// writes are at least as long, and the pages that chance leaves in each unit where they are short.
+/// Pages written together are valid together. From a half-valid victim, a read of the cells yields whole units if
+/// writes are at least that long; if they are short, it yields the pages that happen to be valid in its unit.
 #[test]
 fn reads_of_a_victim_follow_the_length_of_writes() {
     let reads = |pages: u32| {
@@ -492,14 +492,14 @@ fn reads_of_a_victim_follow_the_length_of_writes() {
     assert!((90..=91).contains(&reads(4)) && reads(1) == 120, "{} {}", reads(4), reads(1));
 }
 
-/// Writes that wait for the buffer hold their command slots: a read waits until one is free, which takes the programs of
-/// as many writes as are ahead of it in the submission queue.
+/// Writes that wait for the buffer hold their command slots. A read waits for a free slot, as long as the programs of
+/// the writes ahead of it in the submission queue take.
 #[test]
 fn reads_wait_behind_writes_that_hold_all_command_slots() {
     let read_after = |slots: Option<u32>, burst: Option<u32>| {
         let timing = TimingConfig { command_slots: slots, arbitration_burst: burst, ..timing() };
         let mut host = Host::new(&timing);
-        // 1 MiB of buffer, and 64 writes of a program each that wait for room.
+        // As many writes as fill the buffer of 1 MiB, and 64 more, of a program each, that wait for room.
         for _ in 0..64 + 1024 / 96 {
             host.write(0, 24);
         }
@@ -511,8 +511,8 @@ fn reads_wait_behind_writes_that_hold_all_command_slots() {
     };
     assert!(read_after(None, None).0 <= 1_000_000);
     assert_eq!(read_after(None, None), read_after(Some(100), Some(8)));
-    // 33 of the writes that wait leave first, four at a time: nine programs, and a transfer of nearly no time. A turn of
-    // 16 begins with the ten writes that the buffer takes at once, so that seven leave first.
+    // 33 of the waiting writes leave first, four at a time: nine programs, and a transfer of nearly no time. A turn of
+    // 16 begins with the ten writes that the buffer takes at once, so seven leave first.
     for (burst, programs) in [(None, 9), (Some(100), 9), (Some(16), 2)] {
         let (time, waited) = read_after(Some(32), burst);
         let programs = programs * 960_000;
@@ -521,8 +521,8 @@ fn reads_wait_behind_writes_that_hold_all_command_slots() {
     }
 }
 
-/// A die reads a mapping unit of 16 KiB as a whole and sends what the host wants of it; all of it if the data stays on the
-/// drive.
+/// A die reads a mapping unit of 16 KiB as a whole and sends the part that the host requests, or all of it if the data
+/// stays on the drive.
 #[test]
 fn a_read_of_a_part_of_a_page_sends_that_part() {
     for (bytes, sent) in [(512, 4096), (4096, 4096), (6144, 8192), (16384, 16384), (0, 16384)] {

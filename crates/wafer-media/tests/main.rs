@@ -1,4 +1,5 @@
-//! The laws that any model of a drive in time must keep, and an oracle that shares no code with this one.
+//! Tests the media against the laws that any timing model of a drive must keep, and against an oracle that shares no
+//! code with it.
 
 mod exact;
 mod laws;

@@ -1,4 +1,4 @@
-//! Requests of hosts with the work that a device reports for them: a small log-structured device.
+//! Host requests with the work that a device reports for them, from a small log-structured device.
 
 use std::collections::VecDeque;
 
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use wafer_interface::{Cause, MediaWork, RuId, RuhId};
 use wafer_media::{Kind, Request, Shape};
 
-/// What a host does next.
+/// A command of a host.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Action {
     Read {
@@ -28,10 +28,10 @@ pub(crate) enum Action {
 }
 
 const HANDLES: usize = 2;
-/// Pages that fit into the SLC cache.
+/// Capacity of the SLC cache in pages.
 const MOST_CACHED: u32 = 25;
 
-/// Nanoseconds since the action before, and the action. Few pages, so that reads meet the write buffer.
+/// Nanoseconds since the previous action, and the action. Pages are few, so that reads hit the write buffer.
 pub(crate) fn actions() -> impl Strategy<Value = Vec<(u64, Action)>> {
     let gap = prop_oneof![3 => Just(0), 3 => 0..3_000u64, 3 => 0..60_000u64, 1 => 0..900_000u64];
     let page = prop_oneof![0..24u64, 0..4000u64];
@@ -45,15 +45,15 @@ pub(crate) fn actions() -> impl Strategy<Value = Vec<(u64, Action)>> {
     prop::collection::vec((gap, action), 1..220)
 }
 
-/// A device that tells what it does.
+/// A device that reports its work.
 struct Device {
     shape: Shape,
     free: VecDeque<RuId>,
     closed: VecDeque<RuId>,
-    /// The open reclaim units of the handles, and that of relocation, with the pages that they have.
+    /// The open reclaim units of the handles and of relocation, with their number of pages.
     open: [(RuId, u32); HANDLES + 1],
     collected: u32,
-    /// Pages in the SLC cache; none without one.
+    /// Pages in the SLC cache; `None` without a cache.
     cached: Option<u32>,
     work: Vec<MediaWork>,
 }
@@ -104,7 +104,7 @@ impl Device {
     fn relocate(&mut self) {
         if let Some(victim) = self.closed.pop_front() {
             self.collected += 1;
-            // From nothing to nearly all, and as good as all or a single page at times.
+            // From none to nearly all, and now and then a single page.
             let valid = match self.collected % 3 {
                 1 => 1,
                 _ => self.collected * 7919 % 100 * (self.shape.pages_per_ru - 1) / 100,
@@ -119,7 +119,7 @@ impl Device {
         }
     }
 
-    /// Writes of a host, through the cache if there is one. What leaves it is not always what comes.
+    /// Writes for a host, through the cache if there is one. As many pages need not leave it as enter.
     fn write(&mut self, handle: usize, pages: u32) {
         let mut leaving = pages;
         if let Some(cached) = &mut self.cached {
@@ -134,7 +134,7 @@ impl Device {
         self.program(handle, leaving, Cause::HostWrite(RuhId(handle as u16)));
     }
 
-    /// Reads and programs of the map, at some pages.
+    /// Reads and programs parts of the map, for some pages.
     fn translate(&mut self, page: u64) {
         if page % 5 < 2 {
             let (reads, programs) = ((page % 3) as u32, (page % 7) as u32);
@@ -142,7 +142,7 @@ impl Device {
         }
     }
 
-    /// Reads of a range: pages of which every seventh was never written, in two reclaim units.
+    /// Reads a range of pages in two reclaim units; every seventh page was never written.
     fn read(&mut self, page: u64, pages: u32, cause: Cause) {
         let mut at = page;
         while at < page + u64::from(pages) {
@@ -162,7 +162,7 @@ impl Device {
     }
 }
 
-/// Returns the requests of actions, and the work of each.
+/// Returns the requests of the actions, each with its work.
 pub(crate) fn requests(
     shape: Shape,
     has_cache: bool,
@@ -177,7 +177,7 @@ pub(crate) fn requests(
             Action::Read { page, pages } => {
                 device.translate(page);
                 device.read(page, pages, Cause::HostRead);
-                // As if reads had worn a reclaim unit.
+                // As if read disturb had worn a reclaim unit.
                 if page.is_multiple_of(11) {
                     device.relocate();
                 }

@@ -1,20 +1,20 @@
-//! Which segments of a victim fill the open reclaim unit and which begin the next.
+//! Which segments of a victim fill the open reclaim unit, and which begin the next one.
 //!
 //! Source: `docs/reference/device-model.md`, "Order of relocation", and `docs/decisions/0001-segment-map.md`. If all pages fit, segments move in
 //! their order. If they do not, with `room` for some of the `all` valid pages:
 //!
-//! 1. *Share.* In their order, each segment goes to the first reclaim unit if it fits into what is missing there,
-//!    and with `gc.order = "spread"` only if the first then has, up to the half of the segment, no more than its
-//!    share `room / all` of the pages seen so far, rounded down.
-//! 2. *Fill.* Of the others, the largest that fits goes to the first as well, the later of equals; and so on
-//!    down to the smallest.
-//! 3. *Exchange.* If pages are still missing, the first segment of the first reclaim unit for which there is
-//!    another that is larger by just that is exchanged for it. Of equals, it is the one that a binary search
-//!    by size finds; if that has moved in step 2, no exchange is made for this segment.
-//! 4. *Divide.* If there is none, the smallest of the others, the earlier of equals, is divided: its part moves
+//! 1. *Share.* In order, each segment goes to the first reclaim unit if it fits into the room left there. With
+//!    `gc.order = "spread"`, it does so only if the pages of the first unit up to half of this segment, rounded up, are
+//!    then no more than its share `room / all` of the pages seen so far, rounded down.
+//! 2. *Fill.* Of the others, the largest that fits goes to the first as well, at a tie the later one; and so on down to
+//!    the smallest.
+//! 3. *Exchange.* If pages are still missing, the first segment of the first reclaim unit for which another is larger
+//!    by exactly that number is exchanged for it. At a tie, it is the one that a binary search by size finds; if that
+//!    moved in step 2, this segment is not exchanged.
+//! 4. *Divide.* If there is none, the smallest of the others, at a tie the earlier one, is divided, and its part moves
 //!    last to the first reclaim unit.
 
-/// A move: the position of a segment in the victim, and its pages that move now.
+/// A move: the position of a segment in the victim, and the number of its pages that move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Move {
     pub(crate) segment: usize,
@@ -43,7 +43,7 @@ pub(crate) fn arrange(segments: &[u32], room: u32, spread: bool) -> Vec<Move> {
             second.push(segment);
         }
     }
-    // Sizes of the others, with their positions in `second`; a segment that moves leaves a gap there.
+    // Sizes of the others, with their positions in `second`, where a segment that moves leaves a gap.
     let mut by_size: Vec<(u32, usize)> =
         second.iter().enumerate().map(|(at, segment)| (segments[*segment], at)).collect();
     by_size.sort();
@@ -102,11 +102,11 @@ mod tests {
 
     #[test]
     fn the_end_of_a_reclaim_unit_is_filled_to_the_page() {
-        // 4 of 5 are taken; the largest that fits fills it.
+        // 4 of 5 are taken; the largest segment that fits fills the rest.
         assert_eq!(moves(&[4, 3, 1, 2], 5, false), [(0, 4), (2, 1), (1, 3), (3, 2)]);
         // Nothing fits the one missing page; 4 is exchanged for 5.
         assert_eq!(moves(&[4, 5, 7], 5, false), [(1, 5), (0, 4), (2, 7)]);
-        // Nothing is larger by one: the smallest of the others is divided.
+        // None is larger by one, so the smallest of the others is divided.
         assert_eq!(moves(&[4, 6, 7], 5, false), [(0, 4), (1, 1), (1, 5), (2, 7)]);
     }
 }

@@ -1,9 +1,9 @@
-//! Attribution: whose writes cause relocations of whose data.
+//! Attribution: which handle's writes cause relocations of which handle's data.
 //!
-//! Source: `docs/concepts/attribution.md`. The origin of a page is the handle through which a host last wrote it. Valid pages
-//! of a victim are caused by the handles that invalidated its other pages, in proportion; by the handle that
-//! asked for space if none did. Cumulative counts are rounded down, so that nothing is lost. A deallocated
-//! page was invalidated by its origin.
+//! Source: `docs/concepts/attribution.md`. The origin of a page is the handle through which a host last wrote it.
+//! Relocations of a victim's valid pages are caused by the handles that invalidated its other pages, in proportion, or
+//! by the handle that demanded space if none did. Cumulative counts are rounded down, so that nothing is lost. A
+//! deallocated page counts as invalidated by its origin.
 
 use wafer_interface::{Attribution, Owner};
 

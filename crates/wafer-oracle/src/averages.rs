@@ -1,19 +1,22 @@
-//! Separation by what is known of each address: `autostream` and `fadac`.
+//! Separation by the history of each address: `autostream` and `fadac`.
 //!
 //! Source: `docs/reference/configuration.md`, `gc.separation`, the papers named there, and this:
 //!
-//! - `autostream`: a chunk has one part in 1,024 of the logical pages, rounded down, at least 1 and at most 256. A page that does not follow
-//!   the last page of its handle counts for its chunk. A period is four such pages for each chunk of the device; when it ends, all counts
-//!   halve, rounded down. The class is the binary logarithm of the count, at most 5. A page that follows has the class of the one before it.
-//! - `fadac`: the average of a page is its first life, then moves by a quarter of the distance to each, rounded towards zero. The average of all,
-//!   times 1,024, begins at the logical pages; each overwritten page takes one part in 1,024 of it away, rounded down, and adds the page's. The class
-//!   counts the bounds that the page's average reaches: 1/16, 1/4, 1, 4, 16 times that of all, rounded down; 5 for a page without one.
+//! - `autostream`: a chunk has one 1,024th of the logical pages, rounded down, at least 1 and at most 256. A page that
+//!   does not follow the last page of its handle counts for its chunk. A period is four such pages for each chunk of
+//!   the device; at its end, all counts halve, rounded down. The class is the binary logarithm of the count, at most 5.
+//!   A page that follows the last one has the same class.
+//! - `fadac`: the average of a page is its first lifetime, and then moves by a quarter of the distance to each further
+//!   one, rounded towards zero. The average of all pages, times 1,024, begins at the number of logical pages times
+//!   1,024; each overwritten page subtracts one 1,024th of it, rounded down, and adds the page's average. The class is
+//!   the number of bounds that the page's average reaches: 1/16, 1/4, 1, 4 and 16 times that of all, rounded down; 5
+//!   for a page without an average.
 
 use std::collections::BTreeMap;
 
 use wafer_device::Separation;
 
-/// What is known of addresses.
+/// The history of addresses.
 #[derive(Clone, Debug)]
 pub(crate) struct Averages {
     rule: Separation,
@@ -22,11 +25,11 @@ pub(crate) struct Averages {
     writes: BTreeMap<u64, Vec<u64>>,
     /// The last page of each handle, and its class.
     last: BTreeMap<u16, (u64, u8)>,
-    /// Pages that counted.
+    /// Number of pages that counted.
     counted: u64,
-    /// Lives of each page, in order.
+    /// The average lifetime of each page.
     lives: BTreeMap<u64, i64>,
-    /// The average of all lives, times 1,024.
+    /// The average of all lifetimes, times 1,024.
     all: i64,
 }
 
@@ -43,7 +46,8 @@ impl Averages {
         }
     }
 
-    /// The class of a page that is written, whose last content lived so long; `None` if the rule looks at no address.
+    /// Returns the class of a written page whose last content lived for `lived`; `None` if the rule does not use
+    /// addresses.
     pub(crate) fn written(&mut self, page: u64, handle: u16, lived: Option<u64>) -> Option<u8> {
         match self.rule {
             Separation::AutoStream => Some(self.stream(page, handle)),
@@ -62,7 +66,7 @@ impl Averages {
                 self.counted += 1;
                 let writes = self.writes.entry(page / pages).or_default();
                 writes.push(now);
-                // All writes again, from the first.
+                // Replays all writes from the first.
                 let (mut count, mut at) = (0u64, 0);
                 for period in writes {
                     while at < *period && count > 0 {

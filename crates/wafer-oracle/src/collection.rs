@@ -1,4 +1,4 @@
-//! Garbage collection: when, of what, and to where; and what the policy is shown and asked.
+//! Garbage collection: when it runs, of which victims and to where; what the policy sees and decides.
 //!
 //! Source: `docs/reference/device-model.md`, "When garbage is collected", "Where relocated pages go", "Victims" and
 //! "Counters".
@@ -13,20 +13,21 @@ use crate::policy::{Asked, Candidate, Seen, View};
 use crate::sizes::Relocation;
 use crate::units::Log;
 
-/// What a host's need for space may cost in one round.
+/// Limits of what one round of forced collection may cost.
 #[derive(Clone, Copy)]
 pub(crate) struct Limits {
-    /// Full victims that the policy may choose.
+    /// Number of full victims that the policy may choose.
     pub(crate) full_victims: usize,
-    /// Invalid pages that the emptiest candidate of a group must have, where there are several groups.
+    /// Minimum invalid pages of the emptiest candidate of a group, if there are several groups.
     pub(crate) least_invalid: u32,
 }
 
 impl Oracle {
-    /// Collects until a group has more free reclaim units than its reserve. Returns false if there is no space
-    /// to reclaim: no candidate or, with several groups, none with as many invalid pages as it has to have.
+    /// Collects until a group has more free reclaim units than its reserve. Returns false if there is no space to
+    /// reclaim: no candidate or, with several groups, none with the minimum of invalid pages.
     ///
-    /// The policy may take full victims a number of times; then the fewest valid pages decide.
+    /// After the policy has chosen the maximum number of full victims, the candidate with the fewest valid pages is
+    /// taken.
     pub(crate) fn forced_collection(&mut self, group: u16, limits: &mut Limits) -> bool {
         while self.free[usize::from(group)].len() <= self.sizes.reserve(group) {
             let Some(least) = self.least_valid(group) else { return false };
@@ -48,7 +49,7 @@ impl Oracle {
         self.valid(unit) == self.sizes.unit_pages
     }
 
-    /// Collects what is nearly empty while few reclaim units are free, as long as the policy chooses it.
+    /// Collects nearly empty reclaim units while few are free, as long as the policy chooses them.
     pub(crate) fn background_collection(&mut self, group: u16) {
         let (free, most) = (self.sizes.background_free(group), self.sizes.background_valid());
         while free > 0 && self.free[usize::from(group)].len() <= free {
@@ -88,7 +89,7 @@ impl Oracle {
         self.tell(group, victim, log.owner(), valid, &moved, forced);
     }
 
-    /// Tells of a collection.
+    /// Reports a collection.
     pub(crate) fn tell(
         &mut self,
         group: u16,
@@ -110,7 +111,7 @@ impl Oracle {
         }
     }
 
-    /// The class of a victim's pages where the policy does not choose it. Separation learns from the victim.
+    /// Returns the class of a victim's pages if the policy does not choose it. Separation learns from the victim.
     fn class_of_relocated(&mut self, victim: u32) -> u8 {
         let unit = &self.units[victim as usize];
         if let Some(lifespans) = &mut self.lifespans {
@@ -124,7 +125,7 @@ impl Oracle {
         }
     }
 
-    /// The log that takes relocated data.
+    /// Returns the log that takes relocated data.
     fn destination(&self, owner: Owner, class: u8, writer: u16) -> Log {
         let by_isolation = |handle: u16| match self.sizes.persistent[usize::from(handle)] {
             true => Log::Moved { handle, class: 0 },
@@ -143,7 +144,7 @@ impl Oracle {
         }
     }
 
-    /// Moves the valid pages of a victim. Returns the reclaim units that took some, and how many.
+    /// Relocates the valid pages of a victim. Returns the reclaim units that took some, and how many.
     fn relocate(&mut self, group: u16, victim: u32, to: Log) -> Vec<(u32, u32)> {
         let list = std::mem::take(&mut self.units[victim as usize].segments);
         let (mut segments, empty): (Vec<SegmentId>, Vec<SegmentId>) =
@@ -164,7 +165,7 @@ impl Oracle {
                 self.open(group, to, death);
             }
             let open = self.open.get_mut(&(group, to)).expect("opened above");
-            // In a log that hosts and collections share, the host's segment ends here.
+            // In a log that host and collection share, the host's segment ends here.
             (open.segment, open.segment_room) = (None, 0);
             let unit = open.unit;
             self.pages.segments[id].unit = unit;
@@ -181,8 +182,8 @@ impl Oracle {
         moved
     }
 
-    /// Counts whose pages came to a log that mixes them: of a mixed victim in the proportion in which they
-    /// came there.
+    /// Counts whose pages were relocated to a log that mixes them. Pages of a mixed victim count in the proportions in
+    /// which they came to it.
     pub(crate) fn mix_origins(&mut self, victim: u32, moved: &[(u32, u32)]) {
         let from = self.units[victim as usize].clone();
         let of_victim: f64 = from.origins.iter().sum();
@@ -212,8 +213,8 @@ impl Oracle {
         attribution::count(totals, owner, self.asking, &origins, &unit.invalidated);
     }
 
-    /// Counts a collection. Handles count a page where it was moved from; the entry of mixed data also what
-    /// comes to it from handles.
+    /// Counts a collection. Pages count for the handle from which they were relocated; the entry of mixed data also
+    /// counts the pages that come to it from handles.
     pub(crate) fn count(&mut self, owner: Owner, to: Log, valid: u32) {
         let moved = u64::from(valid) * self.sizes.page_bytes;
         let erased = u64::from(self.sizes.unit_pages) * self.sizes.page_bytes;
@@ -232,7 +233,6 @@ impl Oracle {
         }
     }
 
-    /// Shows a group to the policy.
     fn view(&mut self, group: u16, forced: bool, writer: u16) -> View {
         let (mut candidates, mut origins) = (Vec::new(), Vec::new());
         for number in self.closed(group) {
@@ -277,7 +277,7 @@ impl Oracle {
         }
     }
 
-    /// Asks the policy for a victim.
+    /// Requests a victim from the policy.
     pub(crate) fn ask_victim(&mut self, group: u16, forced: bool) -> Option<u32> {
         let view = self.view(group, forced, 0);
         let choice = self.policy.select(&view, &mut self.random);
@@ -287,7 +287,7 @@ impl Oracle {
         choice.map(|ru| ru.0)
     }
 
-    /// Asks the policy for the class of the relocated data of a victim.
+    /// Requests from the policy the class of a victim's relocated data.
     pub(crate) fn ask_class(
         &mut self,
         group: u16,

@@ -1,40 +1,39 @@
-//! Separation by death time: pages that overwrite the data of a regular stream before its time are
-//! expected to be overwritten when the stream passes there.
+//! Separation by death time: a page that overwrites data of a regular stream early is expected to be overwritten when
+//! the stream returns there.
 //!
-//! Source: `docs/reference/configuration.md`, `gc.separation = "deathtime"`. Every segment is one sample, taken of its first
-//! page.
+//! Source: `docs/reference/configuration.md`, `gc.separation = "deathtime"`. Every segment is one sample, taken at its
+//! first page.
 //!
-//! - If the handle that writes also wrote the old content, the life of that content enters the mean and the mean
-//!   square of the handle's lives. The first 256 samples have equal weight, later ones 1/256.
+//! - If the handle that writes also wrote the old content, the lifetime of that content enters the mean and the mean
+//!   square of the handle's lifetimes. The first 256 samples have equal weight, later ones 1/256.
 //! - A handle with 256 samples whose variance is below 1/100 of the squared mean is *regular*; the mean is its
 //!   turn.
-//! - A page that a handle which is not regular writes over content of another, regular handle *inherits* its
-//!   death time, if that is still to come. A handle of which more than a quarter of the samples inherit,
-//!   on a mean of weight 1/256, is *split*, while fewer handles are split than there is room for. It
-//!   stays so.
-//! - What a regular handle writes dies a turn later. What a split handle writes dies when its old content would
-//!   have, whoever wrote that.
-//! - A page of a split handle goes to one of twelve classes, by the share of the longest turn that is left to its
-//!   death, or to class 0 if that is unknown or the handle has become regular.
-//! - Relocated pages whose reclaim unit still has a death time to come share the last class; others go by
-//!   how often they were moved, those that outlived their death time to the first.
+//! - A page with which an irregular handle overwrites content of a regular one *inherits* the content's death time, if
+//!   that is still to come. A handle is *split* for good once more than a quarter of its samples inherit, on a mean of
+//!   weight 1/256, as long as fewer handles are split than there is room for.
+//! - A page of a regular handle dies a turn later. A page of a split handle dies when its old content would have,
+//!   whichever handle wrote that.
+//! - A page of a split handle goes to one of twelve classes, by the share of the longest turn left until its death, or
+//!   to class 0 if its death time is unknown or the handle has become regular.
+//! - Relocated pages whose reclaim unit has a death time still to come share the last class. Others go by how often
+//!   they were relocated; those that outlived their death time go to the first class.
 
 use crate::sizes::{DEATH_CLASSES, Sizes};
 use crate::units::{Log, Unit};
 
-/// Samples before a handle is regular.
+/// Samples before a handle can be regular.
 const SAMPLES: u32 = 256;
 
-/// The content that a page replaces.
+/// The content that a written page replaces.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Old {
     /// The handle that wrote it.
     pub(crate) by: u16,
-    /// Host pages written to the device since.
+    /// Host pages written to the device since then.
     pub(crate) lived: u64,
     /// When it was expected to be overwritten; 0: unknown.
     pub(crate) death: u64,
-    /// The class of the reclaim unit that it is in.
+    /// The class of the reclaim unit that holds it.
     pub(crate) class: u8,
 }
 
@@ -43,7 +42,7 @@ struct Handle {
     samples: u32,
     mean: f64,
     mean_square: f64,
-    /// Share of samples that inherit.
+    /// Fraction of samples that inherit.
     inherits: f64,
     split: bool,
 }
@@ -55,7 +54,7 @@ impl Handle {
     }
 }
 
-/// What was learned of each handle.
+/// State learned about each handle.
 #[derive(Clone, Debug)]
 pub(crate) struct DeathTimes {
     handles: Vec<Handle>,
@@ -102,7 +101,7 @@ impl DeathTimes {
         }
     }
 
-    /// When the page that `by` writes now is expected to be overwritten; 0: unknown.
+    /// Returns when a page that `by` writes now is expected to be overwritten; 0: unknown.
     pub(crate) fn death(&self, by: u16, old: Option<Old>, now: u64) -> u64 {
         match (self.turn(by), old) {
             (Some(turn), _) => now + turn as u64,
@@ -111,7 +110,7 @@ impl DeathTimes {
         }
     }
 
-    /// The class of a page of a split handle.
+    /// Returns the class of a page of a split handle.
     pub(crate) fn written(&self, by: u16, death: u64, now: u64) -> u8 {
         if self.turn(by).is_some() || death <= now {
             return 0;
@@ -122,7 +121,7 @@ impl DeathTimes {
         1 + (share as u64).min(u64::from(DEATH_CLASSES) - 1) as u8
     }
 
-    /// The class of the relocated pages of a victim.
+    /// Returns the class of the relocated pages of a victim.
     pub(crate) fn relocated(&self, victim: &Unit, now: u64) -> u8 {
         if victim.death > now {
             return self.grouped;
@@ -133,7 +132,7 @@ impl DeathTimes {
         }
     }
 
-    /// The death time of a reclaim unit that a log opens for a page or a victim of this death time.
+    /// Returns the death time of a reclaim unit that a log opens for a page or a victim of this death time.
     pub(crate) fn of_unit(&self, log: Log, death: u64) -> u64 {
         match log {
             Log::Host { class: 1.., .. } => death,

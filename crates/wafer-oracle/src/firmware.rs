@@ -1,4 +1,4 @@
-//! Caches in front of the reclaim units, uses of the map, parity, and the care of the media.
+//! Caches in front of the reclaim units, uses of the map, parity, and maintenance of the media.
 //!
 //! Source: `docs/reference/device-model.md`, "Caches", "Map", "Parity" and "Care of the media".
 
@@ -12,7 +12,7 @@ use crate::translation::Map;
 use crate::units::{Log, State};
 
 impl Oracle {
-    /// The caches and the care of a fresh device.
+    /// Sets up the caches, the map and the maintenance of a fresh device.
     pub(crate) fn equip(&mut self) {
         let firmware = &self.sizes.firmware;
         let pages = |size: Bytes| (size.0 / self.sizes.page_bytes) as usize;
@@ -27,13 +27,12 @@ impl Oracle {
         self.care = Care { next_look, most_retired, ..Care::default() };
     }
 
-    /// The pages that a write touches.
     fn touched(&self, write: &Command) -> Range<u64> {
         let size = self.sizes.page_blocks();
         write.lba / size..(write.lba + u64::from(write.blocks)).div_ceil(size)
     }
 
-    /// Lets a write enter cache number `at`; behind the last one are the reclaim units.
+    /// Passes a write to cache number `at`, or past the last one to the reclaim units.
     pub(crate) fn enter(&mut self, at: usize, write: &Command) {
         let Some(cache) = self.caches.get(at) else { return self.write_to_units(write) };
         let (size, slc, most) = (self.sizes.page_blocks(), cache.slc, cache.most);
@@ -63,7 +62,7 @@ impl Oracle {
                     places.push(Waiting { page, write: *write, written, empty: false });
                 }
             }
-            // In memory an empty place is none.
+            // A buffer in memory keeps no empty places.
             places.retain(|place| slc || !place.empty);
             while places.len() > most {
                 leaving.push(places.remove(0));
@@ -74,7 +73,7 @@ impl Oracle {
         }
     }
 
-    /// Lets a page leave a cache for what is behind it.
+    /// Passes a page from a cache on to the next, or to the reclaim units.
     fn leave(&mut self, at: usize, place: &Waiting) {
         if place.empty {
             return;
@@ -84,7 +83,7 @@ impl Oracle {
         self.enter(at + 1, &Command { lba: place.page.1 * size, blocks, ..place.write });
     }
 
-    /// Lets all pages leave all caches.
+    /// Empties all caches.
     pub(crate) fn drain(&mut self) {
         for at in 0..self.caches.len() {
             for place in std::mem::take(&mut self.caches[at].places) {
@@ -93,7 +92,7 @@ impl Oracle {
         }
     }
 
-    /// Forgets pages of a namespace that wait. Those that no reclaim unit holds count as deallocated.
+    /// Drops waiting pages of a namespace. Those that no reclaim unit holds count as deallocated.
     pub(crate) fn forget(&mut self, namespace: NsId, pages: Range<u64>, first: u64) {
         for page in pages {
             let mut waited = false;
@@ -108,20 +107,20 @@ impl Oracle {
         }
     }
 
-    /// Whether a cache holds all of a page.
+    /// Returns whether a cache holds a whole page.
     fn waits_whole(&self, page: (NsId, u64)) -> bool {
         let places = self.caches.iter().flat_map(|cache| &cache.places);
         places.into_iter().any(|p| p.page == page && !p.empty && !p.written.contains(&false))
     }
 
-    /// Reads the pages of a command, those that do not wait in a cache.
+    /// Reads the pages of a command, except those that a cache holds whole.
     pub(crate) fn read(&mut self, command: &Command, first: u64) {
         let pages: Vec<u64> = self.touched(command).collect();
         if self.caches.is_empty() {
             pages.iter().for_each(|page| self.translate(first + page, false));
             return self.read_pages(pages.iter().map(|page| first + page).collect());
         }
-        // With caches in front, a read is taken apart.
+        // With caches, each page is read by itself.
         for page in pages {
             if !self.waits_whole((command.namespace, page)) {
                 self.translate(first + page, false);
@@ -130,7 +129,7 @@ impl Oracle {
         }
     }
 
-    /// Reads pages together, and moves what was read too often.
+    /// Reads pages together, and moves the data of reclaim units that were read too often.
     pub(crate) fn read_pages(&mut self, pages: Vec<u64>) {
         let most = self.sizes.firmware.reads_before_move;
         if most == 0 || self.care.ended {
@@ -150,7 +149,8 @@ impl Oracle {
         }
     }
 
-    /// The reclaim unit that a read of a page names: of a divided segment, that of the first part with pages.
+    /// Returns the reclaim unit for which a read of a page counts: of a divided segment, that of the first part with
+    /// valid pages.
     fn unit_read(&self, page: u64) -> Option<u32> {
         let segment = self.pages.of(page)?;
         let parts = segment.division.map(|division| &self.pages.divisions[&division]);
@@ -158,9 +158,9 @@ impl Oracle {
         Some(first.map_or(segment.unit, |part| self.pages[*part].unit))
     }
 
-    /// Uses the entry of a page.
+    /// Uses the map entry of a page.
     pub(crate) fn translate(&mut self, page: u64, changes: bool) {
-        // Without translation pages all of the map is in memory.
+        // Without translation pages the whole map is in memory.
         if let Some(page) = page.checked_div(self.map.entries) {
             self.use_translation_page(page, changes);
         }
@@ -173,8 +173,8 @@ impl Oracle {
         self.counters.media_bytes += programs * self.sizes.page_bytes;
     }
 
-    /// Uses the entries of what is moved out of a reclaim unit, each translation page once, in order. Pages of a
-    /// divided segment count where any of them is.
+    /// Uses the map entries of the pages moved from a reclaim unit, each translation page once, in order. A divided
+    /// segment counts with the pages of all its parts.
     pub(crate) fn translate_moved(&mut self, unit: u32) {
         if self.map.entries == 0 {
             return;
@@ -195,7 +195,7 @@ impl Oracle {
         }
     }
 
-    /// Looks for what is due, when a host begins a segment.
+    /// Does the maintenance that is due when a host begins a segment.
     pub(crate) fn maintain(&mut self) {
         let firmware = self.sizes.firmware.clone();
         if !firmware.maintains() || self.clock < self.care.next_look {
@@ -224,7 +224,7 @@ impl Oracle {
                 let coldest = self.closed(group).into_iter().min_by_key(|unit| erases(*unit));
                 match coldest {
                     Some(coldest) if most > erases(coldest) + firmware.wear_difference => {
-                        // Cold data goes to the most worn free unit, the first of equals.
+                        // Cold data goes to the most worn free unit; at a tie, to the first.
                         let free = &self.free[usize::from(group)];
                         let worn = free.iter().map(|unit| erases(*unit)).max();
                         let at = free.iter().position(|unit| Some(erases(*unit)) == worn);
@@ -240,8 +240,8 @@ impl Oracle {
         }
     }
 
-    /// Closes logs that have been open for too long, in the order of the device: of each group those of hosts, that of
-    /// mixed data, those of relocated data, and those of further classes of hosts.
+    /// Closes logs that have been open for too long, in the device's order: in each group those of hosts, that of mixed
+    /// data, those of relocated data, and those of further host classes.
     fn close_overdue(&mut self, limit: u64) {
         let order = |log: &Log| match *log {
             Log::Host { handle, class: 0 } => (0, handle, 0),
@@ -286,7 +286,7 @@ impl Oracle {
         }
     }
 
-    /// Copies the data of a closed reclaim unit to one of its own, which is closed at once.
+    /// Moves the data of a closed reclaim unit to a free one, which is closed at once.
     fn move_data(&mut self, from: u32) {
         let group = self.sizes.group_of(from);
         self.translate_moved(from);
@@ -313,13 +313,13 @@ impl Oracle {
         self.erase(from);
         self.counters.maintained_rus += 1;
         self.counters.maintained_pages += u64::from(valid);
-        // To its own log: what is mixed was mixed before.
+        // Counted for its own log: mixed data was mixed before.
         self.count(old.log.owner(), old.log, valid);
         self.tell(group, from, old.log.owner(), valid, &moved, false);
     }
 
-    /// Whether a reclaim unit that was just erased, and is the last free one of its group's list, is worn out and can
-    /// be spared.
+    /// Returns whether a reclaim unit that was just erased, the last in its group's free list, is worn out and can be
+    /// spared.
     pub(crate) fn retires(&mut self, unit: u32) -> bool {
         let middle = u64::from(self.sizes.firmware.retire_after);
         if middle == 0 {
@@ -340,7 +340,6 @@ impl Oracle {
         others > 0
     }
 
-    /// Counts the parity of a reclaim unit that is closed.
     pub(crate) fn count_parity(&mut self, unit: u32) {
         let stripe = self.sizes.firmware.parity;
         if stripe > 0 {

@@ -1,10 +1,10 @@
-//! Merging: when too many segments are in use, neighbours become one.
+//! Merging: when too many segments are in use, neighbours are joined.
 //!
-//! Source: `docs/decisions/0001-segment-map.md`. Within each reclaim unit, the segments of one handle come
-//! together, in their order. A segment joins the one before it while both fit into the size of a
-//! segment that begins where they begin, counted in valid pages. The segments that hosts are writing stay as they are.
-//! Then, in order of address, each page of a divided segment is given to one of its parts by the draw that also
-//! decides where an overwritten page was, and every part is a segment of its own.
+//! Source: `docs/decisions/0001-segment-map.md`. Within each reclaim unit, the segments of one handle are brought
+//! together, in their order. A segment joins the one before it while both fit into the size of a segment that begins
+//! where they begin, counted in valid pages. The segments that hosts are writing stay as they are. Then, in order of
+//! address, each page of a divided segment is assigned to one of its parts by the draw that also decides where an
+//! overwritten page was, and every part becomes a segment of its own.
 
 use std::collections::BTreeMap;
 
@@ -42,17 +42,17 @@ impl Oracle {
         self.pages.divisions.clear();
     }
 
-    /// Notes in `joins` which segments of a reclaim unit become part of which other.
+    /// Records in `joins` which segments of a reclaim unit join which others.
     fn merge_within(&mut self, unit: usize, joins: &mut BTreeMap<SegmentId, SegmentId>) {
         let open: BTreeMap<SegmentId, u32> =
             self.open.values().filter_map(|log| Some((log.segment?, log.segment_room))).collect();
         let mut list = self.units[unit].segments.clone();
         list.sort_by_key(|id| self.pages[*id].origin);
-        // Pages that an open segment is still to take count as if they were valid.
+        // Pages that an open segment can still take count as valid.
         let size = |id: &SegmentId| self.pages.valid(*id) + open.get(id).unwrap_or(&0);
         let sizes: Vec<u32> = list.iter().map(size).collect();
         let mut kept = Vec::new();
-        // The segment that others may join: its number, its pages and how many it may have.
+        // The segment that others may join: its number, its pages and their maximum.
         let mut last: Option<(SegmentId, u32, u32)> = None;
         for (at, id) in list.iter().enumerate() {
             let size = sizes[at];

@@ -1,8 +1,8 @@
-//! Namespaces and what a placement identifier names.
+//! Namespaces, and the group and handle that a placement identifier names.
 //!
-//! Source: `docs/reference/device-model.md`, "Sizes" and "Writes". For namespaces that come and go: a new one takes the
-//! lowest number and the first gap that is large enough; where only all gaps together are, the others move down
-//! to the lowest pages first, in their order, with their data.
+//! Source: `docs/reference/device-model.md`, "Sizes" and "Writes". A new namespace takes the lowest free number and the
+//! first gap that is large enough; if only all gaps together are, the other namespaces first move down to the lowest
+//! pages, in their order, with their data.
 
 use wafer_device::NamespaceError;
 use wafer_interface::{FdpEvent, NsId, Placement, RuhId};
@@ -28,8 +28,8 @@ impl Oracle {
         (group < u32::from(self.sizes.groups)).then_some((group as u16, handle))
     }
 
-    /// Returns group and handle of a write. What the namespace does not define goes to its placement handle 0, in
-    /// no certain group, with an event unless there was no directive.
+    /// Returns group and handle of a write. An identifier that the namespace does not define means its placement handle
+    /// 0 and no particular group, with an event unless the write had no directive.
     pub(crate) fn place(&mut self, namespace: NsId, placement: Placement) -> (Option<u16>, u16) {
         if placement != Placement::NONE {
             if let Some((group, handle)) = self.find_placement(namespace, placement) {
@@ -44,7 +44,7 @@ impl Oracle {
     /// Creates a namespace with the lowest free number.
     ///
     /// # Errors
-    /// As the device.
+    /// The same as the device's.
     pub fn create_namespace(
         &mut self,
         pages: u64,
@@ -80,7 +80,7 @@ impl Oracle {
         Ok(NsId(number as u8))
     }
 
-    /// Deletes a namespace and deallocates its pages. Returns false if there is none of this number.
+    /// Deletes a namespace and deallocates its pages. Returns false if there is no such namespace.
     pub fn delete_namespace(&mut self, namespace: NsId) -> bool {
         let Some(old) = self.namespaces.get_mut(namespace.index()) else { return false };
         let old = std::mem::take(old);
@@ -91,7 +91,7 @@ impl Oracle {
         old.pages > 0
     }
 
-    /// Numbers of the namespaces in order of their pages.
+    /// Returns the numbers of the namespaces in order of their pages.
     fn in_order(&self) -> Vec<usize> {
         let mut numbers: Vec<usize> =
             (0..self.namespaces.len()).filter(|n| self.namespaces[*n].pages > 0).collect();
@@ -111,7 +111,7 @@ impl Oracle {
         (self.sizes.pages - from >= pages).then_some(from)
     }
 
-    /// Moves all namespaces down. Returns the first page after the last.
+    /// Moves all namespaces down. Returns the page after the last one.
     fn move_down(&mut self) -> u64 {
         let mut to = 0;
         for number in self.in_order() {

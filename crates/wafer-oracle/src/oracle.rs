@@ -1,5 +1,4 @@
-//! The device: what it is made of, what a command does, what can be asked of it, and how reclaim units are opened,
-//! closed and erased.
+//! The device: its state, its commands and queries, and how reclaim units are opened, closed and erased.
 //!
 //! Source: `docs/reference/device-model.md`, "Open RUs".
 
@@ -21,7 +20,7 @@ use crate::translation::Map;
 use crate::units::{Log, Open, State, Unit, fresh};
 use crate::writers::Writers;
 
-/// What an observer of the device hears.
+/// An event that an observer of the device receives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A reclaim unit was closed.
@@ -32,30 +31,30 @@ pub enum Event {
     Fdp(FdpEvent),
 }
 
-/// A device, page by page.
+/// A device modelled page by page.
 pub struct Oracle {
     pub(crate) sizes: Sizes,
     pub(crate) namespaces: Vec<Namespace>,
     pub(crate) pages: Pages,
     pub(crate) units: Vec<Unit>,
-    /// Free reclaim units of each group, in order of erasing.
+    /// Free reclaim units of each group, in order of erasure.
     pub(crate) free: Vec<VecDeque<u32>>,
     /// Open reclaim units by group and log.
     pub(crate) open: BTreeMap<(u16, Log), Open>,
-    /// Host pages written.
+    /// Number of host pages written.
     pub(crate) clock: u64,
-    /// Reclaim units closed.
+    /// Number of reclaim units closed so far.
     pub(crate) closings: u64,
     pub(crate) lifespans: Option<Lifespans>,
     pub(crate) deaths: Option<DeathTimes>,
     pub(crate) writers: Writers,
-    /// The group that each handle's last segment was begun in for a write that names none.
+    /// For each handle, the group in which its last segment was begun for a write that names no group.
     pub(crate) last_groups: Vec<u16>,
-    /// The handle whose write asked for space last.
+    /// The handle whose write last needed space.
     pub(crate) asking: u16,
     pub(crate) policy: Box<dyn Policy>,
     pub(crate) random: Random,
-    /// What the policy was shown last.
+    /// What the policy last saw of each reclaim unit.
     pub(crate) seen: Vec<Seen>,
     pub(crate) asked: Vec<Asked>,
     pub(crate) events: Vec<Event>,
@@ -67,19 +66,19 @@ pub struct Oracle {
     pub(crate) caches: Vec<Cache>,
     pub(crate) care: Care,
     pub(crate) map: Map,
-    /// The page after the last one that each handle wrote.
+    /// For each handle, the page after the last one that it wrote.
     next_page: Vec<Option<u64>>,
 }
 
-/// A page that waits in a cache, or a place of the SLC cache whose page was overwritten or deallocated.
+/// A page that waits in a cache, or a place in the SLC cache whose page was overwritten or deallocated.
 #[derive(Clone, Debug)]
 pub(crate) struct Waiting {
     pub(crate) page: (NsId, u64),
     /// The newest write, whose placement identifier counts.
     pub(crate) write: Command,
-    /// Which logical blocks were written.
+    /// Whether each logical block was written.
     pub(crate) written: Vec<bool>,
-    /// Whether this is no more than a place.
+    /// Whether this is only a place, without a page.
     pub(crate) empty: bool,
 }
 
@@ -88,24 +87,24 @@ pub(crate) struct Waiting {
 pub(crate) struct Cache {
     pub(crate) slc: bool,
     pub(crate) most: usize,
-    /// From the oldest on.
+    /// The oldest first.
     pub(crate) places: Vec<Waiting>,
 }
 
-/// Times and counts that decide when data is moved.
+/// Times and counts that decide when maintenance moves data.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Care {
-    /// Host pages at the next look.
+    /// Host pages written at the next check for what is due.
     pub(crate) next_look: u64,
-    /// Reclaim units retired so far, and the most that may be.
+    /// Reclaim units retired so far, and their maximum.
     pub(crate) retired: u64,
     pub(crate) most_retired: u64,
-    /// Whether one was worn out when no more could be retired: hosts change nothing any more.
+    /// Whether a reclaim unit wore out when no more could be retired: the device is read-only.
     pub(crate) ended: bool,
 }
 
 impl Oracle {
-    /// A fresh device: nothing mapped, every handle with an empty open reclaim unit in every group.
+    /// Creates a device with no pages mapped, every handle with an empty open reclaim unit in every group.
     pub fn new(config: &DeviceConfig, policy: Box<dyn Policy>, seed: u64) -> Self {
         let sizes = Sizes::of(config);
         let (free, units) = fresh(&sizes);
@@ -196,7 +195,8 @@ impl Oracle {
         }
     }
 
-    /// Writes to reclaim units what a host wrote, or what leaves the last cache. Its host bytes are counted before.
+    /// Writes to reclaim units the data of a host write or of a page that leaves the last cache. Its host bytes are
+    /// already counted.
     pub(crate) fn write_to_units(&mut self, command: &Command) {
         let size = self.sizes.page_blocks();
         let end = command.lba + u64::from(command.blocks);
@@ -259,17 +259,17 @@ impl Oracle {
         self.care.ended
     }
 
-    /// Returns and forgets what happened.
+    /// Takes the events since the last call.
     pub fn take_events(&mut self) -> Vec<Event> {
         std::mem::take(&mut self.events)
     }
 
-    /// Returns and forgets what the policy was asked.
+    /// Takes what was requested of the policy since the last call.
     pub fn take_asked(&mut self) -> Vec<Asked> {
         std::mem::take(&mut self.asked)
     }
 
-    /// Returns the reclaim units: owner unless free, whether closed, valid pages, times erased.
+    /// Returns the reclaim units: owner unless free, whether closed, valid pages, erase count.
     pub fn reclaim_units(&self) -> Vec<(Option<Owner>, bool, u32, u32)> {
         let units = (0..).zip(&self.units);
         let row = |(number, unit): (u32, &Unit)| {
@@ -279,39 +279,38 @@ impl Oracle {
         units.map(row).collect()
     }
 
-    /// Returns the reclaim units of a group that are free.
+    /// Returns the number of free reclaim units of a group.
     pub fn free_units(&self, group: RgId) -> usize {
         self.free[group.index()].len()
     }
 
-    /// Returns the pages that the open reclaim unit of a handle can still take.
+    /// Returns the number of pages that the open reclaim unit of a handle can still take.
     pub fn available_pages(&self, group: RgId, handle: RuhId) -> u32 {
         let log = Log::Host { handle: handle.0, class: 0 };
         self.open.get(&(group.0, log)).map_or(0, |open| self.room(open.unit))
     }
 
-    /// Valid pages of a reclaim unit, counted.
+    /// Counts the valid pages of a reclaim unit.
     pub(crate) fn valid(&self, unit: u32) -> u32 {
         self.units[unit as usize].segments.iter().map(|id| self.pages.valid(*id)).sum()
     }
 
-    /// The closed reclaim units of a group.
     pub(crate) fn closed(&self, group: u16) -> Vec<u32> {
         let units = self.sizes.group(group);
         units.filter(|unit| self.units[*unit as usize].state == State::Closed).collect()
     }
 
-    /// The closed reclaim unit with the fewest valid pages, the first of equals.
+    /// Returns the closed reclaim unit with the fewest valid pages; at a tie, the first.
     pub(crate) fn least_valid(&self, group: u16) -> Option<u32> {
         self.closed(group).into_iter().min_by_key(|unit| self.valid(*unit))
     }
 
-    /// Pages that can still be written to a reclaim unit.
+    /// Returns the number of pages that can still be written to a reclaim unit.
     pub(crate) fn room(&self, unit: u32) -> u32 {
         self.sizes.unit_pages - self.units[unit as usize].written
     }
 
-    /// Opens the reclaim unit that has been free for longest.
+    /// Opens the reclaim unit that has been free the longest.
     pub(crate) fn open(&mut self, group: u16, log: Log, death: u64) {
         let number = self.free[usize::from(group)].pop_front().expect("a free reclaim unit");
         let unit = &mut self.units[number as usize];
@@ -321,13 +320,12 @@ impl Oracle {
         self.open.insert((group, log), Open { unit: number, segment: None, segment_room: 0 });
     }
 
-    /// Closes the open reclaim unit of a log: it may be collected from now on.
+    /// Closes the open reclaim unit of a log, which may be collected from now on.
     pub(crate) fn close(&mut self, group: u16, log: Log) {
         let number = self.open.remove(&(group, log)).expect("an open reclaim unit").unit;
         self.close_unit(number);
     }
 
-    /// Closes a reclaim unit.
     pub(crate) fn close_unit(&mut self, number: u32) {
         let unit = &mut self.units[number as usize];
         let log = unit.log;
@@ -344,7 +342,7 @@ impl Oracle {
         }));
     }
 
-    /// Erases a reclaim unit. It is free, behind those that were erased before; or worn out, and in no list.
+    /// Erases a reclaim unit. It goes to the end of the free list or, if it is worn out, to no list.
     pub(crate) fn erase(&mut self, number: u32) {
         let group = self.sizes.group_of(number);
         let unit = &mut self.units[number as usize];

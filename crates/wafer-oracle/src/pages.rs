@@ -1,10 +1,10 @@
 //! The page map: every page has a definite place, in a segment of a reclaim unit.
 //!
-//! Source: `docs/decisions/0001-segment-map.md`. The device knows only how many pages of a divided segment
-//! each reclaim unit holds, and draws which page it was when one is overwritten. Here every page has a place at
-//! all times. Where the draw names another reclaim unit than the one that holds the page, the page changes
-//! places with one of the same divided segment there: nothing observable told the two apart. So the agreement
-//! of both devices is the exchange argument, executed.
+//! Source: `docs/decisions/0001-segment-map.md`. The device knows only how many pages of a divided segment each reclaim
+//! unit holds; when a page is overwritten, it draws the unit that held it. Here every page has a place at all times. If
+//! the draw names a reclaim unit other than the one that holds the page, the page changes places with one of the same
+//! divided segment there: nothing observable distinguished the two. So the agreement of both devices is the exchange
+//! argument, executed.
 
 use std::collections::BTreeMap;
 use std::ops::Index;
@@ -21,23 +21,22 @@ pub(crate) struct Segment {
     pub(crate) unit: u32,
     /// Its valid pages.
     pub(crate) pages: Vec<u64>,
-    /// The handle through which the host wrote the pages.
+    /// The handle through which the host wrote its pages.
     pub(crate) origin: u16,
     /// Host pages written to the device when it was begun.
     pub(crate) born: u64,
     /// When its pages are expected to be overwritten, on the same clock; 0: unknown.
     pub(crate) death: u64,
-    /// The division that it is a part of.
+    /// The division of which it is a part.
     pub(crate) division: Option<u64>,
 }
 
-/// All pages.
 #[derive(Clone, Debug)]
 pub(crate) struct Pages {
     pub(crate) map: Vec<Option<SegmentId>>,
-    /// All segments that ever were.
+    /// All segments that ever existed.
     pub(crate) segments: Vec<Segment>,
-    /// The parts of each divided segment, in order of their making.
+    /// The parts of each divided segment, in order of creation.
     pub(crate) divisions: BTreeMap<u64, Vec<SegmentId>>,
     next_division: u64,
     pub(crate) random: Random,
@@ -58,18 +57,17 @@ impl Pages {
         Pages { map, segments: Vec::new(), divisions, next_division: 0, random }
     }
 
-    /// Begins a segment.
     pub(crate) fn begin(&mut self, segment: Segment) -> SegmentId {
         self.segments.push(segment);
         self.segments.len() - 1
     }
 
-    /// The segment that holds a page.
+    /// Returns the segment that holds a page.
     pub(crate) fn of(&self, page: u64) -> Option<&Segment> {
         self.map[page as usize].map(|id| &self[id])
     }
 
-    /// Valid pages of a segment.
+    /// Returns the number of valid pages of a segment.
     pub(crate) fn valid(&self, id: SegmentId) -> u32 {
         self[id].pages.len() as u32
     }
@@ -81,7 +79,7 @@ impl Pages {
         self.segments[id].pages.push(page);
     }
 
-    /// Unmaps a page. Returns the reclaim unit that it was in and the handle that wrote it.
+    /// Unmaps a page. Returns the reclaim unit that held it and the handle that wrote it.
     pub(crate) fn invalidate(&mut self, page: u64) -> Option<(u32, u16)> {
         let mut at = self.map[page as usize]?;
         if let Some(division) = self[at].division {
@@ -98,7 +96,7 @@ impl Pages {
         Some((segment.unit, segment.origin))
     }
 
-    /// Lets two pages of a divided segment change places.
+    /// Exchanges the places of two pages of a divided segment.
     fn exchange(&mut self, one: u64, other: u64) {
         for (page, now) in [(one, other), (other, one)] {
             let id = self.map[page as usize].expect("a mapped page");
@@ -108,7 +106,7 @@ impl Pages {
         self.map.swap(one as usize, other as usize);
     }
 
-    /// Gives a page another logical address, one that is unmapped.
+    /// Moves a page to another logical address, which is unmapped.
     pub(crate) fn rename(&mut self, from: u64, to: u64) {
         if from == to {
             return;
@@ -138,7 +136,7 @@ impl Pages {
         rest
     }
 
-    /// Takes a segment without valid pages out of use. A division ends with its last part.
+    /// Takes a segment without valid pages out of use. A division ends when its last part is released.
     pub(crate) fn release(&mut self, id: SegmentId) {
         assert!(self[id].pages.is_empty(), "a segment of valid pages is released");
         let Some(division) = self[id].division else { return };
@@ -150,7 +148,7 @@ impl Pages {
     }
 }
 
-/// Draws one of the parts, in proportion to their pages.
+/// Draws one of the parts, in proportion to their numbers of pages.
 pub(crate) fn draw(parts: &[(SegmentId, u32)], random: &mut Random) -> SegmentId {
     let each = parts.iter().flat_map(|(part, pages)| std::iter::repeat_n(*part, *pages as usize));
     let each: Vec<SegmentId> = each.collect();

@@ -1,7 +1,7 @@
-//! The policies that know nothing but what they see.
+//! The policies without memory: they use only what they see.
 //!
-//! Source: `docs/reference/policies.md` and the papers named there. P pages of a reclaim unit, V of them valid,
-//! u = V / P; the first candidate of equals wins unless the rule says otherwise.
+//! Source: `docs/reference/policies.md` and the papers named there. Of the P pages of a reclaim unit V are valid, and u
+//! = V / P. At a tie the first candidate wins, unless the rule says otherwise.
 
 use std::cmp::Reverse;
 
@@ -48,8 +48,8 @@ where
     Box::new(Rule(choose))
 }
 
-/// A candidate drawn uniformly: the first of at most 64 numbers of the group that is one. If none is, one of
-/// the list of candidates.
+/// Draws a candidate uniformly: the first of at most 64 random numbers of the group that names one. If none does, one
+/// of the list of candidates.
 fn draw<'a>(view: &'a View, random: &mut Random) -> Option<&'a Candidate> {
     for _ in 0..64 {
         let drawn = RuId(view.group.start + random.below(view.group.len() as u32));
@@ -61,7 +61,8 @@ fn draw<'a>(view: &'a View, random: &mut Random) -> Option<&'a Candidate> {
     (count > 0).then(|| &view.candidates[random.below(count) as usize])
 }
 
-/// The fewest valid pages among the share closed first, at least one; the older of equals.
+/// Returns the candidate with the fewest valid pages among the fraction closed first, at least one; at a tie, the
+/// older.
 fn windowed(view: &View, window: f64) -> Option<&Candidate> {
     let mut oldest: Vec<_> = view.candidates.iter().collect();
     oldest.sort_by_key(|c| c.closed_order);
@@ -69,7 +70,7 @@ fn windowed(view: &View, window: f64) -> Option<&Candidate> {
     oldest.into_iter().take(count.max(1)).min_by_key(|c| c.valid)
 }
 
-/// The oldest of the first 7/10 with u below 0.50, else below 0.55, and so on.
+/// Returns the oldest of the first 7/10 with u below 0.50, else below 0.55, and so on.
 fn two_regions(view: &View) -> Option<&Candidate> {
     let mut oldest: Vec<_> = view.candidates.iter().collect();
     oldest.sort_by_key(|c| c.closed_order);
@@ -79,19 +80,20 @@ fn two_regions(view: &View) -> Option<&Candidate> {
     (10..=21).find_map(|n| oldest.iter().copied().find(|c| below(c, n)))
 }
 
-/// The largest (1 - u) (age + 1) / u, as fractions of whole numbers; anything without valid pages first.
+/// Returns the candidate with the largest (1 - u) (age + 1) / u, compared as fractions of integers; without valid pages
+/// first.
 fn cost_benefit(view: &View) -> Option<&Candidate> {
     view.candidates.iter().max_by(|a, b| {
         let gain = |c: &Candidate| u128::from(view.unit_pages - c.valid) * u128::from(c.age + 1);
         let (left, right) = (gain(a) * u128::from(b.valid), gain(b) * u128::from(a.valid));
         let empty = (a.valid == 0).cmp(&(b.valid == 0));
-        // Of equals `max_by` takes the last.
+        // At a tie, `max_by` takes the last.
         empty.then(left.cmp(&right)).then(Reverse(a.ru).cmp(&Reverse(b.ru)))
     })
 }
 
-/// The least u / (1 - u) (erases + 1) / (age + 1); anything without valid pages first. Computed in this order, for
-/// rounding decides between equals.
+/// Returns the candidate with the smallest u / (1 - u) (erases + 1) / (age + 1); without valid pages first. Computed in
+/// this order, as rounding breaks ties.
 fn cost_age_time(view: &View) -> Option<&Candidate> {
     let score = |c: &Candidate| {
         let (valid, pages) = (f64::from(c.valid), f64::from(view.unit_pages));

@@ -1,4 +1,4 @@
-//! What a policy sees, and what it is asked.
+//! What a policy sees, and what the device requests of it.
 //!
 //! Source: `docs/reference/device-model.md`, "Victims".
 
@@ -21,17 +21,17 @@ pub struct Candidate {
     pub age: u64,
     /// Its position in the order of closing.
     pub closed_order: u64,
-    /// Whose data it holds.
+    /// The owner of its data.
     pub owner: Owner,
-    /// How often its data was moved, as far as that is kept apart.
+    /// How often its data was relocated, as far as generations are kept apart.
     pub generation: u8,
-    /// The class of what a host wrote, where the device separates.
+    /// The class of the data that a host wrote, if the device separates.
     pub host_class: u8,
     /// When its data is expected to be overwritten.
     pub death: Option<u64>,
-    /// Times erased.
+    /// Erase count.
     pub erases: u32,
-    /// Host pages written to the device since a policy was first shown fewer valid pages than before.
+    /// Host pages written to the device since the policy first saw the present number of valid pages.
     pub since_invalidation: u64,
 }
 
@@ -42,21 +42,21 @@ pub struct View {
     pub group: Range<u32>,
     /// The closed ones, in order of number.
     pub candidates: Vec<Candidate>,
-    /// Share of the pages of each candidate that each handle wrote first, row by row.
+    /// Fraction of the pages of each candidate that each handle originally wrote, row by row.
     pub origins: Vec<f32>,
-    /// Pages of a reclaim unit.
+    /// Number of pages of a reclaim unit.
     pub unit_pages: u32,
     /// Host pages written to the device.
     pub now: u64,
-    /// Whether space is needed.
+    /// Whether space is needed now.
     pub forced: bool,
-    /// Classes among which a policy may choose for relocated data.
+    /// Number of classes among which a policy may choose for relocated data.
     pub classes: u8,
-    /// The handle for which a collection is made; 0 while the victim is chosen.
+    /// The handle for which a collection runs; 0 while the victim is chosen.
     pub writer: u16,
 }
 
-/// A question to a policy, and its answer.
+/// A request to a policy, and its answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Asked {
     /// The next victim.
@@ -65,23 +65,23 @@ pub enum Asked {
     Class(View, RuId, Option<u8>),
 }
 
-/// Chooses victims, as `wafer_device::policy::VictimPolicy` does for the device.
+/// A victim policy, like `wafer_device::policy::VictimPolicy` of the device.
 pub trait Policy {
-    /// Returns the next victim; `None` leaves the choice to the device, or background collection undone.
+    /// Returns the next victim; `None` leaves the choice to the device, or skips background collection.
     fn select(&mut self, view: &View, random: &mut Random) -> Option<RuId>;
 
-    /// Returns the class for the relocated data of a victim; `None`: as the configuration says.
+    /// Returns the class for the relocated data of a victim; `None` follows the configuration.
     fn destination(&mut self, _victim: RuId, _view: &View, _random: &mut Random) -> Option<u8> {
         None
     }
 }
 
-/// Repeats the answers that a policy of the device gave; for policies that learn.
+/// Repeats the answers of the device's policy; for policies that learn.
 #[derive(Clone, Debug, Default)]
 pub struct Replay(Arc<Mutex<VecDeque<Asked>>>);
 
 impl Replay {
-    /// Adds what the device asked its policy.
+    /// Adds what the device requested of its policy, with the answers.
     pub fn add(&self, asked: &[Asked]) {
         self.0.lock().expect("no panic before").extend(asked.iter().cloned());
     }
@@ -112,6 +112,6 @@ impl Policy for Replay {
 pub(crate) struct Seen {
     pub(crate) closed_order: Option<u64>,
     pub(crate) valid: u32,
-    /// When it was first seen so.
+    /// When it was first seen in this state.
     pub(crate) at: u64,
 }

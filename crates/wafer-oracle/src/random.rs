@@ -1,4 +1,4 @@
-//! Random numbers: the same algorithm, seeds and order of draws as the device's.
+//! Random numbers: the same algorithm, seeds and order of draws as in the device.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
@@ -8,12 +8,12 @@ use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 pub struct Random(Xoshiro256PlusPlus);
 
 impl Random {
-    /// The numbers that policies and the writer of a collection draw.
+    /// Returns the numbers from which policies and the writer of a collection are drawn.
     pub(crate) fn of_policies(seed: u64) -> Self {
         Self::stream(seed, 1)
     }
 
-    /// The numbers that name the page of a divided segment.
+    /// Returns the numbers that choose among the parts of a divided segment.
     pub(crate) fn of_segments(seed: u64) -> Self {
         Self::stream(seed, 2)
     }

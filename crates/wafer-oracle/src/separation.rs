@@ -1,8 +1,8 @@
-//! Separation by lifespan: which class of a handle's logs a page belongs to.
+//! Separation by lifespan: the class of a handle's logs to which a page belongs.
 //!
-//! Source: `docs/reference/configuration.md`, `gc.separation`, and the papers named there. A page is written to a class by
-//! how long its last content lived: the host pages written since the segment of that content was begun.
-//! Relocated pages go by what is known of their reclaim unit.
+//! Source: `docs/reference/configuration.md`, `gc.separation`, and the papers named there. A page is written to a class
+//! by how long its last content lived: the host pages written since the segment of that content was begun. The class of
+//! relocated pages depends on their reclaim unit.
 //!
 //! | rule | written pages | relocated pages |
 //! |---|---|---|
@@ -17,20 +17,19 @@
 //! The centres of `warcip` begin at 2 times the logical pages and a quarter, a sixteenth ... of it, whole numbers rounded down. The first page
 //! of each segment moves the centre of its cluster by a sixteenth of the distance, rounded towards zero.
 //!
-//! l is the mean age of the last 16 victims of class 0 that a host filled, taken anew after every 16;
-//! infinite before. A page without old content goes to the last class. Ages count from the
-//! opening of a reclaim unit with `sepbit`, from its closing with `midas`. With `dac` a segment that is divided is where its
-//! first part with valid pages is.
+//! l is the mean age of 16 victims of class 0 that a host filled, updated after every 16 and infinite before the first.
+//! A page without old content goes to the last class. Ages count from the opening of a reclaim unit with `sepbit`, from
+//! its closing with `midas`. With `dac` a segment that is divided is where its first part with valid pages is.
 
 use wafer_device::Separation;
 
 use crate::averages::Averages;
 use crate::units::{Log, Unit};
 
-/// Victims in one mean.
+/// Number of victims in one mean.
 const SAMPLE: usize = 16;
 
-/// A rule and what it has learned.
+/// A rule and its learned state.
 #[derive(Clone, Debug)]
 pub(crate) struct Lifespans {
     rule: Separation,
@@ -39,7 +38,7 @@ pub(crate) struct Lifespans {
     sum: Option<u64>,
     /// Ages of victims since the last mean.
     ages: Vec<u64>,
-    /// Centres of clusters, from the shortest.
+    /// Centres of clusters, the shortest first.
     centres: Vec<u64>,
     averages: Averages,
 }
@@ -52,18 +51,17 @@ impl Lifespans {
         Some(Lifespans { rule, logical_pages, sum: None, ages: Vec::new(), centres, averages })
     }
 
-    /// Whether a time is at least `times` l.
+    /// Returns whether a time is at least `times` l.
     fn reaches(&self, time: u64, times: u64) -> bool {
         self.sum.is_some_and(|sum| time * SAMPLE as u64 >= times * sum)
     }
 
-    /// The age of a victim.
     pub(crate) fn age(&self, unit: &Unit, now: u64) -> u64 {
         now - if self.rule == Separation::Sepbit { unit.opened_at } else { unit.closed_at }
     }
 
-    /// The class of a page written through a handle whose last content lived so long, in a unit of that class; `None`:
-    /// there was none.
+    /// Returns the class of a page written through a handle; `old` is the lifetime of its last content and the class of
+    /// the unit that held it, if there was any.
     pub(crate) fn written(&mut self, page: u64, handle: u16, old: Option<(u64, u8)>) -> u8 {
         let lived = old.map(|(lived, _)| lived);
         if let Some(class) = self.averages.written(page, handle, lived) {
@@ -83,7 +81,7 @@ impl Lifespans {
         }
     }
 
-    /// The class of the relocated pages of a victim of this log and age.
+    /// Returns the class of the relocated pages of a victim of this log and age.
     pub(crate) fn relocated(&self, from: Log, age: u64) -> u8 {
         match (self.rule, from) {
             (Separation::Sepbit, Log::Host { class: 0, .. }) => 0,
@@ -99,13 +97,13 @@ impl Lifespans {
         }
     }
 
-    /// The cluster with the nearest centre, the first of equals.
+    /// Returns the cluster with the nearest centre; at a tie, the first.
     fn nearest(&self, lived: u64) -> u8 {
         let distances = self.centres.iter().map(|centre| centre.abs_diff(lived));
         (0..).zip(distances).min_by_key(|(_, distance)| *distance).map_or(0, |(cluster, _)| cluster)
     }
 
-    /// Learns from the first page of a segment, whose last content lived so long.
+    /// Learns from the first page of a segment, whose last content had this lifetime.
     pub(crate) fn began(&mut self, lived: Option<u64>) {
         if let (Separation::Warcip, Some(lived)) = (self.rule, lived) {
             let cluster = usize::from(self.nearest(lived));

@@ -1,7 +1,7 @@
-//! What follows from a configuration: counts, thresholds, destinations, namespaces.
+//! Values derived from a configuration: counts, thresholds, destinations, namespaces.
 //!
 //! Source: `docs/reference/device-model.md`, "Sizes", "When garbage is collected", "Refused devices" and "Where
-//! relocated pages go"; for the limits of what a policy asks for, `docs/reference/policies.md`.
+//! relocated pages go"; for the limits of what a policy requests, `docs/reference/policies.md`.
 
 use std::ops::Range;
 
@@ -11,13 +11,13 @@ use wafer_device::{
 };
 use wafer_interface::{FirmwareConfig, LBA_BYTES};
 
-/// Classes of pages with a known death time, beside that of pages without one.
+/// Number of classes of pages with a known death time, besides that of pages without one.
 pub(crate) const DEATH_CLASSES: u8 = 12;
 
-/// Spare reclaim units for each log that a policy, not the configuration, asks for.
+/// Spare reclaim units required for each log that a policy, not the configuration, requests.
 const SPARE_PER_LOG: u64 = 5;
 
-/// Whose data shares a log when it is relocated.
+/// The handles whose relocated data shares a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Relocation {
     /// The log that the host writes through the same handle.
@@ -26,7 +26,7 @@ pub(crate) enum Relocation {
     ByIsolation,
     /// Logs of each handle, one for each class of relocated data.
     ByHandle,
-    /// As by isolation, but of a handle that writes at the time.
+    /// Like by isolation, but of a handle that is writing at the time.
     ByWriter,
 }
 
@@ -39,25 +39,23 @@ pub(crate) struct Namespace {
     pub(crate) handles: Vec<u16>,
 }
 
-/// Sizes of a device.
 #[derive(Clone, Debug)]
 pub(crate) struct Sizes {
     pub(crate) page_bytes: u64,
     /// Logical pages.
     pub(crate) pages: u64,
-    /// Pages of a reclaim unit.
     pub(crate) unit_pages: u32,
-    /// Reclaim units of all groups.
+    /// Number of reclaim units in all groups.
     pub(crate) units: u32,
     pub(crate) groups: u16,
     pub(crate) handles: u16,
     /// Whether each handle is persistently isolated.
     pub(crate) persistent: Vec<bool>,
     pub(crate) relocation: Relocation,
-    /// Classes of relocated data of a handle.
+    /// Number of classes of a handle's relocated data.
     pub(crate) moved_classes: u8,
     pub(crate) separation: Option<Separation>,
-    /// Handles that separation by death time may split.
+    /// Maximum handles that separation by death time splits.
     pub(crate) split_handles: u16,
     pub(crate) firmware: FirmwareConfig,
     gc: GcConfig,
@@ -98,7 +96,7 @@ impl Sizes {
         sizes
     }
 
-    /// Where relocated data goes: as `gc.separation` or `gc.destination` says, else as the policy asks.
+    /// Decides where relocated data goes: as `gc.separation` or `gc.destination` says, else as the policy requests.
     fn place_relocated_data(&mut self, fdp: bool) {
         let gc = self.gc.clone();
         if let Some(rule) = gc.separation {
@@ -110,7 +108,7 @@ impl Sizes {
                 _ => 4,
             };
             if rule == Separation::DeathTime {
-                // The configuration asked for it, so one handle may be split in any case.
+                // The configuration requests it, so at least one handle may be split.
                 self.moved_classes = gc.generations + 1;
                 self.split_handles = self.split_handles_that_fit(gc.generations).max(1);
             }
@@ -132,7 +130,7 @@ impl Sizes {
         if gc.destination.is_some() || self.relocation != Relocation::ByHandle {
             return;
         }
-        // A policy asked: as many generations as the spare space has room for, and then as many split handles.
+        // The policy requests it: as many generations as fit the spare space, then as many split handles.
         let each = SPARE_PER_LOG * self.logs();
         self.moved_classes = (self.spare() / each).clamp(1, u64::from(self.moved_classes)) as u8;
         if wish.and_then(|policy| policy.separation) == Some(Separation::DeathTime) {
@@ -144,9 +142,8 @@ impl Sizes {
         }
     }
 
-    /// The namespaces of a configuration.
     pub(crate) fn namespaces(&self, config: &DeviceConfig) -> Vec<Namespace> {
-        // Without FDP there is one handle, whatever the lists name; with streams every namespace has them all.
+        // Without FDP there is one handle, whatever the lists name; with streams, every namespace has all handles.
         let every = !config.fdp && config.streams > 0;
         let known = |handles: Vec<u16>| match every {
             true => (0..=config.streams).collect(),
@@ -166,17 +163,18 @@ impl Sizes {
         config.namespaces.iter().map(&mut next).collect()
     }
 
-    /// Reclaim units beyond those that the logical pages fill.
+    /// Returns the number of reclaim units beyond those that the logical pages fill.
     fn spare(&self) -> u64 {
         u64::from(self.units).saturating_sub(self.pages.div_ceil(u64::from(self.unit_pages)))
     }
 
-    /// Handles over all groups.
+    /// Returns the number of handles over all groups.
     fn logs(&self) -> u64 {
         u64::from(self.handles) * u64::from(self.groups)
     }
 
-    /// A split handle has 13 logs more in each group. A fifth of the spare reclaim units may be open.
+    /// Returns how many handles may be split: each has 13 logs more in each group, and a fifth of the spare reclaim
+    /// units may be open.
     fn split_handles_that_fit(&self, generations: u8) -> u16 {
         let may_be_open = self.spare() / SPARE_PER_LOG;
         let unsplit = self.logs() * (1 + u64::from(generations));
@@ -184,14 +182,13 @@ impl Sizes {
         (may_be_open.saturating_sub(unsplit) / each).min(u64::from(self.handles)) as u16
     }
 
-    /// The reclaim units of a group.
+    /// Returns the reclaim units of a group.
     pub(crate) fn group(&self, group: u16) -> Range<u32> {
         let (units, groups) = (u64::from(self.units), u64::from(self.groups));
         let start = |group: u64| (units * group / groups) as u32;
         start(u64::from(group))..start(u64::from(group) + 1)
     }
 
-    /// The group of a reclaim unit.
     pub(crate) fn group_of(&self, unit: u32) -> u16 {
         (0..self.groups).find(|group| self.group(*group).contains(&unit)).expect("a reclaim unit")
     }
@@ -212,17 +209,16 @@ impl Sizes {
         most.min(self.unit_pages as usize - 1)
     }
 
-    /// Whether each run of a victim is spread over both destinations.
+    /// Returns whether each run of a victim is spread over both destinations.
     pub(crate) fn spreads(&self) -> bool {
         self.gc.order == RelocationOrder::Spread
     }
 
-    /// Logical blocks of a page.
     pub(crate) fn page_blocks(&self) -> u64 {
         self.page_bytes / LBA_BYTES
     }
 
-    /// Classes among which a policy may choose for relocated data.
+    /// Returns the number of classes among which a policy may choose for relocated data.
     pub(crate) fn classes_to_choose(&self) -> u8 {
         match self.relocation {
             Relocation::ByWriter => self.handles as u8,
@@ -230,7 +226,7 @@ impl Sizes {
         }
     }
 
-    /// Classes of what the host writes through a handle; of a split handle with separation by death time.
+    /// Returns the number of host-write classes of a handle; with separation by death time, of a split one.
     fn host_classes(&self) -> u32 {
         match self.separation {
             None => 1,
@@ -242,7 +238,7 @@ impl Sizes {
         }
     }
 
-    /// Reclaim units of a group that can be open at once.
+    /// Returns the maximum of open reclaim units in a group.
     fn most_open(&self) -> u32 {
         let (handles, moved) = (u32::from(self.handles), u32::from(self.moved_classes));
         let persistent = self.persistent.iter().filter(|persistent| **persistent).count() as u32;
@@ -258,12 +254,12 @@ impl Sizes {
         }
     }
 
-    /// Whether collection can always gain space: what is neither reserved nor open holds more than all pages.
+    /// Returns whether collection can always gain space: units neither reserved nor open hold more than all pages.
     fn works(&self) -> bool {
         self.usable(0) * u64::from(self.unit_pages) > self.pages
     }
 
-    /// Reclaim units that are neither reserved nor open, with `more` open in each group.
+    /// Returns the number of reclaim units neither reserved nor open, with `more` open in each group.
     fn usable(&self, more: usize) -> u64 {
         let usable = |group| {
             let kept = self.reserve(group) + self.most_open() as usize + more;
@@ -272,25 +268,25 @@ impl Sizes {
         (0..self.groups).map(usable).sum()
     }
 
-    /// Reclaim units that can be retired: what is left still holds more than all pages, with one more open.
+    /// Returns how many reclaim units can be retired while the rest, with one more open, holds more than all pages.
     pub(crate) fn spare_units(&self) -> u64 {
         let needed = self.pages / u64::from(self.unit_pages) + 1;
         self.usable(1).saturating_sub(needed)
     }
 
-    /// Pages of a segment: 1/64 reclaim unit.
+    /// Returns the number of pages of a segment: 1/64 reclaim unit.
     fn segment_pages(&self) -> u32 {
         (self.unit_pages / 64).max(1)
     }
 
-    /// Pages of a segment that begins where `left` pages of its reclaim unit are left: at most half of them.
+    /// Returns the pages of a segment that begins with `left` pages of its reclaim unit left: at most half of them.
     pub(crate) fn segment_size(&self, left: u32) -> u32 {
         self.segment_pages().min(left / 2).max(1)
     }
 
-    /// Segments are merged when this many are in use. With s segments of full size to a reclaim unit and b that
-    /// halve towards its end, 4 (s + b) for each reclaim unit, or with many handles h 3 (s + b) + 2 h,
-    /// and 64.
+    /// Returns how many segments may be in use before they are merged: with s segments of full size in a reclaim unit
+    /// and b that halve towards its end, 4 (s + b) for each reclaim unit, or with many handles h 3 (s + b) + 2 h, plus
+    /// 64.
     pub(crate) fn most_segments(&self) -> usize {
         let whole = self.unit_pages.div_ceil(self.segment_pages()) as usize;
         let bits = self.segment_pages().ilog2() as usize + 2;

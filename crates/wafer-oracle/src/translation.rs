@@ -1,8 +1,8 @@
-//! A map that is not all in memory: translation pages, those in memory, and where the others are.
+//! A map that is not all in memory: translation pages, those in memory, and the places of the others in flash.
 //!
 //! Source: `docs/reference/device-model.md`, "Map".
 
-/// A flash page of the region for translation pages: what was programmed to it since its unit was erased.
+/// A unit of the region for translation pages: those programmed to it since it was erased.
 type Unit = Vec<u64>;
 
 /// The map of a device. The newest copy of a translation page is the one that counts.
@@ -10,20 +10,19 @@ type Unit = Vec<u64>;
 pub(crate) struct Map {
     /// Entries of a translation page; 0: the whole map is in memory.
     pub(crate) entries: u64,
-    /// Maximum translation pages in memory.
+    /// Maximum number of translation pages in memory.
     most: usize,
-    /// Translation pages in memory, the one used last at the end, and whether an entry changed.
+    /// Translation pages in memory, the most recently used at the end, and whether an entry changed.
     memory: Vec<(u64, bool)>,
-    /// Pages of a unit.
     unit_pages: usize,
-    /// Each unit that is not free: its number and its pages, in the order of opening. The last one is open.
+    /// Each unit that is not free, in the order of opening: its number and its pages. The last one is open.
     used: Vec<(usize, Unit)>,
-    /// Free units in order of erasing.
+    /// Free units in order of erasure.
     free: Vec<usize>,
 }
 
 impl Map {
-    /// The map of a fresh device.
+    /// Creates the map of a fresh device.
     pub(crate) fn new(pages: u64, page_bytes: u64, cache: u64, entries: u64) -> Map {
         if cache == 0 {
             return Map::default();
@@ -31,7 +30,7 @@ impl Map {
         let entries = if entries == 0 { page_bytes / 4 } else { entries };
         let all = pages.div_ceil(entries);
         let most = all.min(cache / page_bytes) as usize;
-        // In units of 1/32 of the map, the map twice and two more.
+        // Room for the map twice and two more units, in units of 1/32 of the map.
         let unit_pages = all.div_ceil(32);
         let units = (2 * all.div_ceil(unit_pages) + 2) as usize;
         let (used, free) = (vec![(0, Unit::new())], (1..units).collect());
@@ -53,7 +52,7 @@ impl Map {
         (reads, programs)
     }
 
-    /// Where the newest copy of a translation page is: in which of the used units, and where there.
+    /// Returns the place of the newest copy of a translation page: its index in the used units, and in the unit.
     fn newest(&self, page: u64) -> Option<(usize, usize)> {
         let within = |unit: &Unit| unit.iter().rposition(|other| *other == page);
         // A unit that was opened later was written later.
@@ -61,20 +60,20 @@ impl Map {
         units.filter_map(|(at, (_, unit))| Some((at, within(unit)?))).next()
     }
 
-    /// The translation pages whose newest copy is in a used unit, in order of place.
+    /// Returns the translation pages whose newest copy is in a used unit, in order of place.
     fn valid(&self, at: usize) -> Vec<u64> {
         let pages = self.used[at].1.iter().enumerate();
         pages.filter(|(i, page)| self.newest(**page) == Some((at, *i))).map(|(_, p)| *p).collect()
     }
 
-    /// Programs a translation page. Returns the pages that takes.
+    /// Programs a translation page. Returns the number of flash pages that this takes.
     fn program(&mut self, page: u64) -> u64 {
         let open = self.used.len() - 1;
         if self.used[open].1.len() < self.unit_pages {
             self.used[open].1.push(page);
             return 1;
         }
-        // What is programmed now is valid no more where it was.
+        // The old copy of the page programmed now is no longer valid.
         let mut valid: Vec<Vec<u64>> = (0..self.used.len()).map(|at| self.valid(at)).collect();
         valid.iter_mut().for_each(|pages| pages.retain(|other| *other != page));
         self.used.push((self.free.remove(0), Unit::new()));

@@ -14,21 +14,20 @@ pub(crate) enum State {
     Closed,
 }
 
-/// A reclaim unit.
 #[derive(Clone, Debug)]
 pub(crate) struct Unit {
     pub(crate) state: State,
-    /// What fills or filled it.
+    /// The log that fills or filled it.
     pub(crate) log: Log,
     /// Segments in order of writing.
     pub(crate) segments: Vec<SegmentId>,
     /// Pages written since it was erased.
     pub(crate) written: u32,
-    /// The handle that invalidated each page that is not valid any more.
+    /// The handle that invalidated each page that is no longer valid.
     pub(crate) invalidated: Vec<u16>,
-    /// When its pages are expected to be overwritten, where they were put together by that; else 0.
+    /// When its pages are expected to be overwritten, if they are grouped by death time; else 0.
     pub(crate) death: u64,
-    /// Pages moved here by the handle that wrote them, where data of several handles mixes.
+    /// Relocated pages by the handle that wrote them, if data of several handles mixes here.
     pub(crate) origins: Vec<f64>,
     pub(crate) erases: u32,
     /// Pages read from it since it was erased.
@@ -41,10 +40,10 @@ pub(crate) struct Unit {
     pub(crate) closed_order: u64,
 }
 
-/// What is written to one open reclaim unit of a group.
+/// A stream of writes to one open reclaim unit of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Log {
-    /// What a host writes through a handle, by class where the device separates.
+    /// Host writes through a handle, by class if the device separates.
     Host { handle: u16, class: u8 },
     /// Relocated data of all initially isolated handles.
     Mixed,
@@ -60,7 +59,7 @@ impl Log {
         }
     }
 
-    /// How often its data was moved, as far as that is kept apart.
+    /// Returns how often its data was relocated, as far as generations are kept apart.
     pub(crate) fn generation(self) -> u8 {
         match self {
             Log::Host { .. } => 0,
@@ -69,7 +68,7 @@ impl Log {
         }
     }
 
-    /// The class of what a host wrote, or of relocated data.
+    /// Returns the class of host writes or of relocated data.
     pub(crate) fn class(self) -> u8 {
         match self {
             Log::Host { class, .. } | Log::Moved { class, .. } => class,
@@ -77,7 +76,7 @@ impl Log {
         }
     }
 
-    /// The class of what a host wrote.
+    /// Returns the class of host writes.
     pub(crate) fn host_class(self) -> u8 {
         if let Log::Host { class, .. } = self { class } else { 0 }
     }
@@ -89,11 +88,11 @@ pub(crate) struct Open {
     pub(crate) unit: u32,
     /// The segment that a host is writing.
     pub(crate) segment: Option<SegmentId>,
-    /// Pages that it still takes.
+    /// Number of pages that it can still take.
     pub(crate) segment_room: u32,
 }
 
-/// The free reclaim units of each group and all units, as they are at first.
+/// Returns the free reclaim units of each group and all units of a fresh device.
 pub(crate) fn fresh(sizes: &Sizes) -> (Vec<VecDeque<u32>>, Vec<Unit>) {
     let unit = Unit {
         state: State::Free,

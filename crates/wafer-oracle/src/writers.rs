@@ -1,13 +1,13 @@
-//! The writer of `gc.destination = "writer"`: one of the handles that write at the time.
+//! The writer of `gc.destination = "writer"`: one of the handles that are writing at the time.
 //!
-//! Source: `docs/reference/configuration.md`, `gc.destination`, and `docs/studies/validation.md`. Every write command counts for its
-//! handle. After each 128 counts all are halved, rounded down. A forced collection draws among
-//! the other handles than the one that asks for space, in proportion to their counts, in order of number; if
-//! no other has any, that one it is. Background collection takes handle 0 and draws nothing.
+//! Source: `docs/reference/configuration.md`, `gc.destination`, and `docs/studies/validation.md`. Every write command
+//! counts for its handle. When the counts add up to 128, all are halved, rounded down. A forced collection draws among
+//! the handles other than the one that needs space, in proportion to their counts, in order of number; if no other has
+//! a count, it takes that one. Background collection takes handle 0 and draws nothing.
 
 use crate::random::Random;
 
-/// Counts at which all are halved.
+/// Sum of the counts at which all are halved.
 const WINDOW: u32 = 128;
 
 /// Recent write commands of each handle.

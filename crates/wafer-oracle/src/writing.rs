@@ -1,13 +1,13 @@
-//! The path of a write: which log takes a page, when a segment begins, when a reclaim unit is opened.
+//! The path of a write: which log takes a page, when a segment begins, and when a reclaim unit is opened.
 //!
 //! Source: `docs/reference/device-model.md`, "Writes", "Open RUs", "When garbage is collected" and "Refused devices"
 //! (spilling). What that page leaves open:
 //!
 //! - The clock counts host pages written. It advances by a whole command before the first of its pages is placed.
-//! - A handle is taken as split, or not, for a whole command.
-//! - A handle whose log is in the middle of a segment writes on without a look around. A command whose pages
-//!   spilled to another group stays there to the end of that segment; each page of a handle that separates, and
-//!   each command, tries the group named first.
+//! - Whether a handle is split is decided once for a whole command.
+//! - A handle whose log is in the middle of a segment writes on without checking what is due. A command whose pages
+//!   spilled to another group stays there to the end of that segment; each command, and each page of a handle that
+//!   separates, first tries the named group.
 
 use std::ops::Range;
 
@@ -23,7 +23,7 @@ use crate::units::Log;
 type Place = (u16, Log);
 
 impl Oracle {
-    /// Writes pages through a handle. Without a group that is named, the segments go to the cheap ones in turn.
+    /// Writes pages through a handle. If no group is named, segments go to the cheap groups in turn.
     pub(crate) fn write(&mut self, pages: Range<u64>, named: Option<u16>, handle: u16) {
         let group = named.unwrap_or(self.last_groups[usize::from(handle)]);
         let split = self.deaths.as_ref().is_some_and(|deaths| deaths.is_split(handle));
@@ -60,7 +60,7 @@ impl Oracle {
         }
     }
 
-    /// What a page holds.
+    /// Returns what is known of the content of a page.
     fn old(&self, page: u64) -> Option<Old> {
         let segment = self.pages.of(page)?;
         let lived = self.clock - segment.born;
@@ -71,7 +71,7 @@ impl Oracle {
         Some(Old { by: segment.origin, lived, death: segment.death, class })
     }
 
-    /// The class of a page, where the device separates. Sets its death time.
+    /// Returns the class of a page, if the device separates. Sets its death time.
     fn class(&mut self, page: u64, handle: u16, old: Option<Old>, death: &mut u64) -> u8 {
         match (&mut self.lifespans, &self.deaths) {
             (Some(lifespans), _) => {
@@ -107,7 +107,7 @@ impl Oracle {
         }
     }
 
-    /// Looks around, and begins a segment of a host's log or of what takes its place. Returns which.
+    /// Does what is due, and begins a segment in a host's log or in the one that takes its place. Returns that log.
     fn begin_segment(&mut self, home: Place, handle: u16, death: u64, named: bool) -> Place {
         self.asking = handle;
         self.background_collection(home.0);
@@ -129,13 +129,13 @@ impl Oracle {
         at
     }
 
-    /// Segments, parts and divided segments in use, and the one that stands for unmapped pages.
+    /// Counts the segments, parts and divided segments in use, and the one that stands for unmapped pages.
     fn segments_in_use(&self) -> usize {
         let listed: usize = self.units.iter().map(|unit| unit.segments.len()).sum();
         1 + listed + self.pages.divisions.len()
     }
 
-    /// The log, open; or that of the same handle in another group, whatever it costs, by room.
+    /// Opens a log, or else that of the same handle in another group, by room and at any cost. Returns the open log.
     fn open_somewhere(&mut self, home: Place, death: u64, named: bool) -> Place {
         if self.keep_open(home, death, self.limits(home.0)) {
             return home;
@@ -159,8 +159,8 @@ impl Oracle {
         unreachable!("no group has space to reclaim")
     }
 
-    /// The first group after this one, in a circle, in which space costs about as little as anywhere: at most one free
-    /// reclaim unit less, and of those at most a sixteenth of a unit more to move.
+    /// Returns the next group in circular order whose space is about as cheap as any: at most one free reclaim unit
+    /// less than the best and, of those, at most a sixteenth of a unit more to relocate.
     fn next_cheap(&self, last: u16) -> u16 {
         let circle = || (1..=self.sizes.groups).map(|step| (last + step) % self.sizes.groups);
         let beyond = |group: u16| {
@@ -178,8 +178,8 @@ impl Oracle {
         roomy().find(cheap).expect("the cheapest is cheap")
     }
 
-    /// The groups, those with most room first: free reclaim units beyond the reserve, then invalid pages of the
-    /// emptiest candidate, then the lower number.
+    /// Returns the groups, those with the most room first: by free reclaim units beyond the reserve, then by invalid
+    /// pages of the emptiest candidate, then the lower number.
     fn by_room(&self) -> Vec<u16> {
         let room = |group: u16| {
             let free = self.free[usize::from(group)].len();
@@ -194,8 +194,8 @@ impl Oracle {
         groups
     }
 
-    /// Opens a log until it is. Where hosts and collections share it, the collection that restores the reserve may
-    /// fill what was opened.
+    /// Opens a log until it stays open: if host and collection share it, the collection that restores the reserve may
+    /// fill the unit just opened.
     fn keep_open(&mut self, at: Place, death: u64, mut limits: Limits) -> bool {
         while !self.open.contains_key(&at) {
             if !self.open_log(at, death, &mut limits) {
@@ -205,8 +205,8 @@ impl Oracle {
         true
     }
 
-    /// What space in a group may cost a host before it goes to another: full victims, twice as many as there are
-    /// reclaim units, and 15 pages moved for a page written.
+    /// Returns what space in a group may cost before a host write goes to another: twice as many full victims as there
+    /// are reclaim units, and fewer than 15 pages relocated for each page written.
     fn limits(&self, group: u16) -> Limits {
         let least_invalid = self.sizes.unit_pages / 16 + 1;
         Limits { full_victims: 2 * self.sizes.group(group).len(), least_invalid }
@@ -220,7 +220,7 @@ impl Oracle {
         if !self.forced_collection(group, limits) {
             return false;
         }
-        // A collection may have opened it.
+        // A collection may have opened it already.
         if !self.open.contains_key(&at) {
             let death = self.deaths.as_ref().map_or(0, |deaths| deaths.of_unit(at.1, death));
             self.open(group, at.1, death);

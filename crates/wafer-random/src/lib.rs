@@ -1,15 +1,15 @@
 //! Reproducible random numbers for workloads.
 //!
 //! # What it is
-//! [`Rng`] is one stream of random numbers for one [`Purpose`] of one job or application; [`Ranked`] draws
-//! from a skewed distribution over ranks, [`Normal`] and [`Zoned`] draw from fio's other distributions; [`RandomMap`]
-//! visits every block of a region once a pass.
+//! [`Rng`] is one stream of random numbers for one [`Purpose`] of one job or application. [`Ranked`] draws from a
+//! skewed distribution over ranks, [`Normal`] and [`Zoned`] from fio's other distributions. [`RandomMap`] records the
+//! visited blocks of a region, so that each pass visits every block once.
 //!
 //! # Invariants
 //! The same seed and purpose give the same numbers on every platform.
 //!
 //! # Error model
-//! Only zones are checked here, when they are made. All other parameters are checked by the caller.
+//! Only zones are validated here, when they are created. The caller checks all other parameters.
 
 mod modulo;
 mod normal;

@@ -1,4 +1,4 @@
-//! Remainder by a divisor that stays the same, without dividing.
+//! Remainder by a fixed divisor, without division.
 
 /// `x % divisor` for any `x`.
 #[derive(Clone, Copy, Debug)]
@@ -9,18 +9,18 @@ pub struct Modulo {
 }
 
 impl Modulo {
-    /// Remainders by `divisor`, at least 1.
+    /// Creates the remainder by `divisor`, which is at least 1.
     pub fn new(divisor: u64) -> Self {
         Modulo { divisor, reciprocal: u64::MAX / divisor }
     }
 
-    /// `x % divisor`.
+    /// Returns `x % divisor`.
     #[inline(always)]
     pub fn of(&self, x: u64) -> u64 {
         let quotient = ((u128::from(x) * u128::from(self.reciprocal)) >> 64) as u64;
         let rest = x.wrapping_sub(quotient.wrapping_mul(self.divisor));
-        // One divisor too many or none, without a branch: the smaller of the two is in range, the
-        // other one is not, or has wrapped around.
+        // Either one divisor too many or none. Without a branch: the smaller of the two is in range; the other is out
+        // of range or has wrapped around.
         rest.min(rest.wrapping_sub(self.divisor))
     }
 }

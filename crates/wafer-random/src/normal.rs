@@ -1,15 +1,15 @@
-//! `random_distribution=normal`, as fio has it (lib/gauss.c), which is not a normal distribution
-//! with the deviation given.
+//! `random_distribution=normal` as fio implements it (lib/gauss.c), which is not a normal distribution with the given
+//! deviation.
 //!
-//! A value is the mean of 12 uniform draws, whose standard deviation is always 1/12 of the region,
-//! moved by a uniform draw as wide as the deviation given. Then it is *hashed*, as the ranks of
-//! zipf are: the blocks written often do not lie together, and the center only shifts the hash.
+//! A value is the mean of 12 uniform draws, whose standard deviation is always 1/12 of the region, shifted by a uniform
+//! draw as wide as the given deviation. Then it is *hashed*, as the ranks of zipf are: frequently written blocks do not
+//! lie together, and the center only shifts the hash.
 
 use crate::{GOLDEN_RATIO, Modulo, Rng};
 
 const DRAWS: u64 = 12;
 
-/// Draws of a normal distribution.
+/// Draws from fio's normal distribution.
 #[derive(Clone, Debug)]
 pub struct Normal {
     blocks: u64,
@@ -17,14 +17,14 @@ pub struct Normal {
     first: Modulo,
     /// Remainder by `blocks`.
     last: Modulo,
-    /// Width of the uniform move, blocks.
+    /// Width of the uniform shift, in blocks.
     width: u32,
     /// Added after the hash.
     offset: u64,
 }
 
 impl Normal {
-    /// Draws over `blocks` blocks; `deviation` in percent of them, `center` 0-1 or the middle.
+    /// Creates draws over `blocks` blocks; `deviation` is in percent of them, `center` in 0-1, by default the middle.
     pub fn new(blocks: u64, deviation: f64, center: Option<f64>) -> Self {
         let n = blocks as f64;
         let width = (libm::ceil(n * deviation / 100.0) as u32 as u64).min(blocks / 2) as u32;
@@ -51,7 +51,7 @@ impl Normal {
         if self.width != 0 {
             let moved = (u64::from(rng.next32()) * u64::from(self.width)) >> 32;
             let mut move_by = moved as i64 - i64::from(self.width / 2);
-            // Halve a move that leaves the region until it does not.
+            // Halve a shift that leaves the region until it does not.
             while move_by != 0 && value.wrapping_add_signed(move_by) >= self.blocks {
                 move_by /= 2;
             }

@@ -1,4 +1,4 @@
-//! The random map: which blocks of a region a pass has visited, and the next that it has not.
+//! The random map: the blocks of a region that a pass has visited, and the next that it has not.
 //!
 //! A bitmap under a tree of bitmaps, each level 64 times smaller: a set bit says that the word
 //! below is full. Finding a free block costs one word while the map is sparse and at most two words
@@ -19,10 +19,10 @@ pub struct RandomMap {
 }
 
 impl RandomMap {
-    /// The most blocks a map can hold.
+    /// Maximum number of blocks of a map.
     pub const MAX_LEN: u64 = 1 << 36;
 
-    /// An empty map of `len` blocks, 1 to [`RandomMap::MAX_LEN`].
+    /// Creates an empty map of `len` blocks, 1 to [`RandomMap::MAX_LEN`].
     pub fn new(len: u64) -> Self {
         assert!((1..=Self::MAX_LEN).contains(&len), "random map of {len} blocks");
         let mut start = [0; MAX_LEVELS + 1];
@@ -42,7 +42,7 @@ impl RandomMap {
         map
     }
 
-    /// Returns the bytes of memory of a map of `len` blocks.
+    /// Returns the memory in bytes of a map of `len` blocks.
     pub fn memory_for(len: u64) -> u64 {
         let (mut bytes, mut bits) = (0, len);
         loop {
@@ -59,7 +59,7 @@ impl RandomMap {
         self.len
     }
 
-    /// Returns whether the map has no blocks; never, as [`RandomMap::new`] refuses that.
+    /// Returns whether the map has no blocks: never, as [`RandomMap::new`] refuses that.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -100,7 +100,7 @@ impl RandomMap {
         self.words[(block / 64) as usize] >> (block % 64) & 1 != 0
     }
 
-    /// Asks the processor to fetch what [`RandomMap::next_free`] of this block will read first.
+    /// Prefetches the memory that [`RandomMap::next_free`] of this block reads first.
     #[inline]
     pub fn prefetch(&self, block: u64) {
         #[cfg(target_arch = "x86_64")]
@@ -180,8 +180,8 @@ impl RandomMap {
         }
     }
 
-    /// Sets up to `count` blocks from `block` on, stopping at the end and before the first that is set
-    /// already. Returns how many it has set; a longer command is cut to that.
+    /// Sets up to `count` blocks from `block` on, stopping at the end and before the first block already set. Returns
+    /// how many it has set; a longer command is cut to that.
     pub fn set_run(&mut self, block: u64, count: u64) -> u64 {
         let end = block.saturating_add(count).min(self.len);
         let mut at = block;
@@ -192,7 +192,7 @@ impl RandomMap {
         at.saturating_sub(block)
     }
 
-    /// Returns the bytes of memory of the map.
+    /// Returns the memory in bytes of the map.
     pub fn memory_bytes(&self) -> u64 {
         self.words.len() as u64 * 8
     }

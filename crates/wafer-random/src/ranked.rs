@@ -1,12 +1,12 @@
-//! Zipf and pareto: a rank by the inverse of the distribution, then a block by fio's hash.
+//! Zipf and Pareto: a rank from the inverse of the distribution, then a block from fio's hash.
 //!
 //! fio draws 32 bits, `u = r / (2^32 - 1)`, turns `u` into a rank with one or two calls of `pow`
 //! (lib/zipf.c), multiplies the rank by a 64-bit golden ratio, adds an offset and takes the
 //! remainder by the number of blocks. The hash is no permutation of the blocks: some blocks get
 //! several ranks and many get none.
 //!
-//! The inverse is smooth but for two steps, so here it is a table of cubics over equal parts of
-//! `u`. Parts where a cubic is not within [`TOLERANCE`] of a rank use the formula itself.
+//! The inverse is smooth except for two steps, so here it is a table of cubics over equal parts of `u`. Parts where a
+//! cubic is not within [`TOLERANCE`] of a rank use the formula itself.
 
 use crate::modulo::Modulo;
 use crate::rng::Rng;
@@ -15,18 +15,18 @@ use crate::rng::Rng;
 const ZETA_TERMS: u64 = 10_000_000;
 /// fio's multiplier (`GOLDEN_RATIO_64`, hash.h).
 pub const GOLDEN_RATIO: u64 = 0x61c8_8646_80b5_83eb;
-/// Largest error of a cubic, ranks. It moves the border between two neighbouring ranks by that
-/// part of a rank, in a region where each of them is drawn about equally often.
+/// Maximum error of a cubic, in ranks. It moves the border between two neighbouring ranks by that fraction of a rank,
+/// where both are drawn about equally often.
 const TOLERANCE: f64 = 0.02;
 /// Table sizes tried, as powers of two; the largest takes 512 KiB.
 const TABLE_BITS: std::ops::RangeInclusive<u32> = 8..=14;
 /// Parts that may use the formula before a finer table is tried: one in this many.
 const SLOW_PARTS: usize = 256;
 
-/// The formula: from `u` in 0..=1 to a real rank from 0.
+/// The formula, from `u` in 0..=1 to a real-valued rank from 0.
 #[derive(Clone, Copy, Debug)]
 pub enum Inverse {
-    /// Gray's approximation of a zipf distribution (SIGMOD 1994), as fio has it.
+    /// Gray's approximation of a Zipf distribution (SIGMOD 1994), as in fio.
     Zipf {
         /// Number of ranks.
         n: f64,
@@ -48,11 +48,11 @@ pub enum Inverse {
     },
 }
 
-/// Sum of `i ^ -theta` for `i` in `1..=n`: the head term by term, the rest by Euler and Maclaurin,
-/// right to about 1e-14 of it. fio adds term by term, which takes a second.
+/// Returns the sum of `i ^ -theta` for `i` in `1..=n`: the head term by term, the rest by the Euler-Maclaurin formula,
+/// with a relative error of about 1e-14. fio adds term by term, which takes a second.
 pub(crate) fn zeta(n: u64, theta: f64) -> f64 {
     let head = n.min(1000);
-    // From small terms to large ones, for the rounding.
+    // From small terms to large ones, to limit rounding errors.
     let sum: f64 = (1..=head).rev().map(|i| libm::pow(i as f64, -theta)).sum();
     if n == head {
         return sum;
@@ -80,7 +80,7 @@ impl Inverse {
         Inverse::Pareto { last: (n - 1) as f64, power: libm::log(h) / libm::log(1.0 - h) }
     }
 
-    /// Returns the real rank of `u`; its whole part is the rank, 0 the most frequent.
+    /// Returns the real-valued rank of `u`; its integer part is the rank, 0 the most frequent.
     pub fn rank(&self, u: f64) -> f64 {
         match *self {
             Inverse::Zipf { n, zeta_n, zeta_2, eta, alpha } => {
@@ -99,7 +99,7 @@ impl Inverse {
 
     /// Returns the rank of a 32-bit draw, by the formula.
     pub fn rank_of(&self, r: u32) -> u64 {
-        // One block makes eta 0 / 0 and the rank no number, which converts to 0.
+        // With one block, eta is 0 / 0 and the rank NaN, which converts to 0.
         self.rank(f64::from(r) / f64::from(u32::MAX)) as u64
     }
 
@@ -112,23 +112,22 @@ impl Inverse {
     }
 }
 
-/// Draws of one ranked distribution.
+/// Draws from one ranked distribution.
 #[derive(Clone, Debug)]
 pub struct Ranked {
     inverse: Inverse,
     /// `32 - log2(parts)`.
     shift: u32,
-    /// Coefficients of one cubic per part, in the position 0..1 within it; not a number: use the
-    /// formula.
+    /// Coefficients of one cubic per part, in the position 0..1 within it; NaN: use the formula.
     parts: Vec<[f64; 4]>,
-    /// Draw to position within a part.
+    /// Factor from a draw to the position within its part.
     scale: f64,
     modulo: Modulo,
     /// Added after the hash.
     offset: u64,
 }
 
-/// Returns the cubic through four Chebyshev nodes of a part, when it is close enough to the formula.
+/// Returns the cubic through four Chebyshev nodes of a part, if it is close enough to the formula.
 fn cubic(inverse: &Inverse, low: f64, width: f64) -> Option<[f64; 4]> {
     let nodes = [0.038_060_233_744_356_63, 0.308_658_283_817_455_1].map(|x| [x, 1.0 - x]);
     let x = [nodes[0][0], nodes[1][0], nodes[1][1], nodes[0][1]];
@@ -155,7 +154,7 @@ fn cubic(inverse: &Inverse, low: f64, width: f64) -> Option<[f64; 4]> {
 }
 
 impl Ranked {
-    /// Draws of `inverse` over `blocks` blocks; `offset` moves the most frequent one.
+    /// Creates draws of `inverse` over `blocks` blocks; `offset` moves the most frequent one.
     pub fn new(inverse: Inverse, blocks: u64, offset: u64) -> Self {
         let (shift, parts) = Self::table(&inverse);
         let scale = 1.0 / f64::from(1u32 << shift);
@@ -210,7 +209,7 @@ impl Ranked {
         self.block_of(self.rank_of(rng.next32()))
     }
 
-    /// Returns the bytes of the table.
+    /// Returns the size of the table in bytes.
     pub fn memory_bytes(&self) -> u64 {
         self.parts.len() as u64 * 32
     }
@@ -232,7 +231,7 @@ mod tests {
         }
     }
 
-    /// Every draw by the table is the formula's rank, or next to it right at a border.
+    /// Every draw from the table is the formula's rank or, right at a border, its neighbour.
     #[test]
     fn the_table_is_the_formula() {
         let mut rng = Rng::new(1, 0, Purpose::Rank, 0);

@@ -4,7 +4,7 @@
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 
-/// The use of a generator. The numbers are part of the seed: never renumber.
+/// The use of a generator. The numbers are part of the seed: never renumber them.
 #[derive(Clone, Copy, Debug)]
 pub enum Purpose {
     /// Offsets of uniform and zoned distributions.
@@ -17,7 +17,7 @@ pub enum Purpose {
     Size = 4,
     /// Read or write.
     Mix = 8,
-    /// Random or sequential (`percentage_random`), reads; writes and trims follow.
+    /// Random or sequential (`percentage_random`) of reads; writes and trims follow.
     Sequence = 9,
     /// Placement identifiers.
     Placement = 13,
@@ -52,7 +52,7 @@ impl Rng {
         self.0.next_u64()
     }
 
-    /// Draws 32 random bits: fio draws 32 at a time, and some of its laws depend on that.
+    /// Draws 32 random bits: fio draws 32 at a time, and some of its distributions depend on that.
     #[inline(always)]
     pub fn next32(&mut self) -> u32 {
         (self.next64() >> 32) as u32

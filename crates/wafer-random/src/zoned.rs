@@ -6,25 +6,24 @@ use crate::Rng;
 /// Draws over zones.
 #[derive(Clone, Debug)]
 pub struct Zoned {
-    /// First block and blocks of the zone for each of equally likely slots.
+    /// First block and number of blocks of the zone of each slot; slots are equally likely.
     slots: Vec<(u64, u64)>,
 }
 
-/// Slot counts tried: fio's percent, then hundredths and ten-thousandths of one, which fio does not
-/// have.
+/// Slot counts tried: fio's percent, then hundredths and ten-thousandths of a percent, which fio does not have.
 const SLOTS: [usize; 3] = [100, 10_000, 1_000_000];
 
 impl Zoned {
-    /// Makes zones of `percent` of the region each, of `blocks` blocks.
+    /// Creates zones of `percent` of a region of `blocks` blocks each.
     ///
     /// # Errors
-    /// Why shares and zones do not fit.
+    /// Why the shares or zones do not fit.
     pub fn relative(zones: &[(f64, f64)], blocks: u64) -> Result<Self, String> {
         let whole = zones.iter().all(|z| z.1.fract() == 0.0 && (0.0..=100.0).contains(&z.1));
         let mut before = 0.0;
         let mut ranges = Vec::with_capacity(zones.len());
         for &(_, percent) in zones {
-            // fio rounds the start and the size down, each for itself.
+            // fio rounds the start and the size down separately.
             ranges.push(if whole {
                 (before as u64 * blocks / 100, blocks * percent as u64 / 100)
             } else {
@@ -36,10 +35,10 @@ impl Zoned {
         Self::new(zones.iter().map(|z| z.0), ranges, blocks)
     }
 
-    /// Makes zones of this many bytes each, of `blocks` blocks of `block` bytes.
+    /// Creates zones of this many bytes each, in a region of `blocks` blocks of `block` bytes.
     ///
     /// # Errors
-    /// Why shares and zones do not fit.
+    /// Why the shares or zones do not fit.
     pub fn absolute(zones: &[(f64, u64)], block: u64, blocks: u64) -> Result<Self, String> {
         let mut before = 0u64;
         let mut ranges = Vec::with_capacity(zones.len());
@@ -87,8 +86,8 @@ impl Zoned {
         Ok(Zoned { slots })
     }
 
-    /// Draws a block. One random number serves twice: its leading part picks the slot, and what is
-    /// left of it, uniform whatever the slot, the block.
+    /// Draws a block. One random number serves twice: its leading part picks the slot; the rest, uniform for every
+    /// slot, picks the block.
     #[inline(always)]
     pub fn draw(&self, rng: &mut Rng) -> u64 {
         let product = u128::from(rng.next64()) * self.slots.len() as u128;
@@ -96,7 +95,7 @@ impl Zoned {
         start + ((u128::from(product as u64) * u128::from(length)) >> 64) as u64
     }
 
-    /// Returns the bytes of the table.
+    /// Returns the size of the table in bytes.
     pub fn memory_bytes(&self) -> u64 {
         self.slots.len() as u64 * 16
     }

@@ -1,4 +1,4 @@
-//! What the adaptive policy chose, and when.
+//! The arrangements that the adaptive policy chose, and when.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,20 +8,20 @@ use wafer_interface::Observer;
 /// Policy, destination and separation that the adaptive policy followed for a part of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ArrangementRecord {
-    /// Bytes in whole pages that hosts had written when it began; 0 for the initial one.
+    /// Bytes in whole pages that hosts had written when it began to follow them; 0 for the initial ones.
     pub host_bytes: u64,
     /// The policy, `gc.policy`.
     pub policy: String,
-    /// Where relocated data went, `gc.destination`; absent where the policy chooses it.
+    /// Where relocated data went, `gc.destination`; absent if the policy chooses it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub destination: Option<String>,
-    /// The separation rule, `gc.separation`; absent where the policy chooses it.
+    /// The separation rule, `gc.separation`; absent if the policy chooses it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub separation: Option<String>,
 }
 
 impl ArrangementRecord {
-    /// Returns what the device followed since its counters were zero, oldest first; empty unless its policy is
+    /// Returns all arrangements since the counters of the device were zero, oldest first; empty unless its policy is
     /// `adaptive`.
     pub fn all<O: Observer>(device: &Device<O>) -> Vec<ArrangementRecord> {
         let page = device.geometry().page_bytes;

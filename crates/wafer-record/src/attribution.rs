@@ -1,5 +1,5 @@
-//! Attribution in the result record: whose writes cause relocations of whose data. See [`wafer_device::Attribution`]
-//! for the rule.
+//! Attribution in the result record: which handle's writes cause relocations of which handle's data. See
+//! [`wafer_device::Attribution`] for the rule.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,22 +9,20 @@ use wafer_interface::{LBA_BYTES, Observer};
 /// Attribution of a run, in bytes, excluding preconditioning. Rows and columns are in the order of `handles`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AttributionRecord {
-    /// Handles that were written, whose data was moved or that own collected reclaim units.
+    /// Handles that hosts wrote through, whose data was relocated or that own collected reclaim units.
     pub handles: Vec<String>,
     /// Host bytes of each handle.
     pub host_bytes: Vec<u64>,
     /// Of those, bytes of commands that began where the last command of the same handle ended.
     pub sequential_bytes: Vec<u64>,
-    /// Row `i`, column `j`: bytes relocated that were written through `j`, because `i` invalidated pages of the
-    /// victims. All entries together add up to everything relocated.
+    /// Row `i`, column `j`: relocated bytes written through `j`, because `i` invalidated pages of the victims. All
+    /// entries add up to all relocated bytes.
     pub relocated_bytes: Vec<Vec<u64>>,
-    /// Row `i`, column `j`: bytes relocated that were written through `j`, in collections that a write through `i`
-    /// triggered.
+    /// Row `i`, column `j`: relocated bytes written through `j`, in collections that a write through `i` triggered.
     pub demanded_bytes: Vec<Vec<u64>>,
-    /// Owners of reclaim units: the handles, then `gc` for relocated data of several handles.
+    /// Owners of reclaim units: the handles, then `gc` for the relocated data of several handles.
     pub owners: Vec<String>,
-    /// Row `i`, column `o`: bytes that writes through `i` invalidated in the collected reclaim units
-    /// of owner `o`.
+    /// Row `i`, column `o`: bytes that writes through `i` invalidated in collected reclaim units of owner `o`.
     pub invalidated_bytes: Vec<Vec<u64>>,
     /// Collections by owner.
     pub collected: Vec<CollectedRecord>,
@@ -35,9 +33,9 @@ pub struct AttributionRecord {
 pub struct CollectedRecord {
     /// Reclaim units.
     pub reclaim_units: u64,
-    /// Of those, reclaim units without a valid page: hosts had invalidated all their data.
+    /// Reclaim units without a valid page among them: hosts had invalidated all their data.
     pub empty: u64,
-    /// Bytes moved out of them.
+    /// Bytes relocated out of them.
     pub relocated_bytes: u64,
 }
 
@@ -52,7 +50,7 @@ impl AttributionRecord {
                 let tables = [&totals.relocated, &totals.demanded];
                 let moved = |t: &&Vec<Vec<u64>>| t.iter().any(|row| row[*h] > 0);
                 let caused = |t: &&Vec<Vec<u64>>| t[*h].iter().any(|pages| *pages > 0);
-                // A handle that nothing was written to may own reclaim units of relocated data.
+                // A handle without host writes may own reclaim units of relocated data.
                 let owned = totals.collected[*h].units > 0;
                 host[*h].host_bytes > 0 || owned || tables.iter().any(|t| moved(t) || caused(t))
             })

@@ -6,10 +6,10 @@ use crate::{Record, Series, Timeline};
 const LEAST: usize = 4;
 
 impl Record {
-    /// Returns the record with about `numbers` values in its timeline, without what readers compute and the map of
-    /// reclaim units.
+    /// Returns the record with about `numbers` values in its timeline, without what readers can compute, without the
+    /// table of reclaim units, and without time series and histograms.
     ///
-    /// Totals, provenance and the digest remain those of the whole record.
+    /// Totals, provenance and the digest remain those of the full record.
     pub fn brief(mut self, numbers: usize) -> Record {
         let points = numbers / self.timeline.series();
         self.timeline = self.timeline.thinned(points.max(LEAST));
@@ -28,13 +28,13 @@ impl Record {
 }
 
 impl Timeline {
-    /// Returns the number of series: those of the device and of each handle.
+    /// Returns the number of series of the device and all handles.
     fn series(&self) -> usize {
         let optional = [self.seconds.is_empty(), self.erased_bytes.is_empty()];
         2 + 2 * self.handles.len() + optional.into_iter().filter(|empty| !empty).count()
     }
 
-    /// Returns at most `points` samples, at least 2, evenly spaced by number, including the last one.
+    /// Returns at most `points` samples (at least 2), evenly spaced by number and including the last one.
     pub fn thinned(self, points: usize) -> Timeline {
         let (count, points) = (self.host_bytes.len(), points.max(2));
         if count <= points {
@@ -58,7 +58,7 @@ impl Timeline {
     }
 }
 
-/// Returns the values at the indices; none for a series that was not recorded.
+/// Returns the values at the indices; empty for a series that was not recorded.
 fn at<T: Copy>(values: &[T], indexes: &[usize]) -> Vec<T> {
     indexes.iter().filter_map(|index| values.get(*index).copied()).collect()
 }

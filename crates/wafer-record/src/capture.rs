@@ -1,7 +1,7 @@
-//! `wafer.capture/1`: the commands of hosts to a drive, as recorded by `wafer serve --record`.
+//! `wafer.capture/1`: the commands that hosts send to a drive, as recorded by `wafer serve --record`.
 //!
-//! The layout is in `docs/reference/capture-format.md`: a header (magic, version, JSON about the device), then zstd
-//! frames whose contents, one after another, are records of 24 bytes. Each frame ends on a record, so a truncated
+//! `docs/reference/capture-format.md` describes the layout: a header (magic, version, JSON about the device), then zstd
+//! frames whose concatenated contents are records of 24 bytes. Each frame ends at the end of a record, so a truncated
 //! file (the recorder was killed) is valid up to its last whole frame.
 
 mod reader;
@@ -22,21 +22,21 @@ use crate::text::bytes;
 
 /// The first eight bytes of a capture.
 pub const MAGIC: [u8; 8] = *b"WAFERCAP";
-/// The version that this module writes and the only one that it reads.
+/// The version that this module writes, and the only one that it reads.
 pub const VERSION: u16 = 1;
 /// Bytes of one record.
 pub const RECORD_BYTES: usize = 24;
 /// Maximum header length, in bytes: far more than 255 namespaces need.
 const MAX_HEADER: u32 = 16 << 20;
 
-/// The recorded drive at the start of the recording.
+/// The state of the drive at the start of the recording.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CaptureHeader {
     /// Always `wafer.capture/1`.
     pub format: String,
     /// Name and version of the recorder.
     pub software: String,
-    /// Start of the recording, milliseconds since 1970; records count from here.
+    /// Start of the recording, milliseconds since 1970; times of records count from here.
     pub started_unix_ms: u64,
     /// UUID of the drive, if it has files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -46,13 +46,13 @@ pub struct CaptureHeader {
     pub earlier_media_bytes: u64,
     /// The device's configuration, with every key resolved.
     pub device: DeviceConfig,
-    /// Sizes that follow from it.
+    /// Sizes that follow from the configuration.
     pub geometry: CaptureGeometry,
     /// Namespaces at the start; later ones are in the records.
     pub namespaces: Vec<CaptureNamespace>,
 }
 
-/// Returns the notice for a capture of a drive that had already written this many media bytes; none for a fresh one.
+/// Returns the notice for a capture of a drive that had already written this many media bytes; `None` for a fresh one.
 pub fn used_before(capture: &Path, media_bytes: u64) -> Option<String> {
     let (path, bytes) = (capture.display(), bytes(media_bytes));
     let text = format!(
@@ -104,7 +104,7 @@ pub struct CaptureNamespace {
     pub handles: Vec<u16>,
 }
 
-/// Why a capture cannot be read. One line each.
+/// Why a capture cannot be read. Each message is one line.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
     /// The file does not begin with [`MAGIC`].
@@ -119,7 +119,7 @@ pub enum CaptureError {
     /// A record is invalid.
     #[error("record {number} of the capture is damaged: {reason}")]
     Record {
-        /// Which record, from 0.
+        /// Number of the record, from 0.
         number: u64,
         /// What is wrong with it.
         reason: String,

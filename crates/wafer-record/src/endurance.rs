@@ -1,7 +1,7 @@
-//! Life, drive writes per day, cost and carbon of a drive under a workload with a given WAF.
+//! Lifetime, drive writes per day, cost and carbon of a drive under a workload with a given WAF.
 //!
 //! Flash wears with *media* writes. A drive rated for a number of host bytes (TBW) was rated at some WAF, so it endures
-//! `tbw * rated_waf` bytes of media writes. It lasts until the workload has written them.
+//! `tbw * rated_waf` bytes of media writes, and lasts until the workload has caused them.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ const DAYS_PER_YEAR: f64 = 365.25;
 /// A default value with its unit, the range of published figures, and their source.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Constant {
-    /// Its name, the same as the field of [`Drive`].
+    /// Name, which is that of the field of [`Drive`].
     pub name: &'static str,
     /// Default.
     pub value: f64,
@@ -104,7 +104,7 @@ pub struct Drive {
     pub bytes: u64,
     /// Rated endurance.
     pub rating: Rating,
-    /// WAF behind the rating, at least 1.
+    /// WAF that the rating assumes, at least 1.
     pub rated_waf: f64,
     /// Years of warranty.
     pub warranty_years: f64,
@@ -131,14 +131,14 @@ pub struct Life {
     pub tbw: f64,
     /// Drive writes per day that would use up the rating within the warranty.
     pub dwpd_over_warranty: f64,
-    /// Price over years; none without a price.
+    /// Price divided by the years in use; `None` without a price.
     pub cost_per_year: Option<f64>,
-    /// Embodied carbon over years, and that of electricity, kg CO2e per year.
+    /// Embodied carbon divided by the years in use, plus that of electricity, kg CO2e per year.
     pub carbon_per_year: f64,
 }
 
 impl Drive {
-    /// Returns a drive with the [`CONSTANTS`], without price, power and replacement.
+    /// Returns a drive with the [`CONSTANTS`], without price, power or replacement.
     pub fn new(bytes: u64, rating: Rating) -> Self {
         Drive {
             bytes,
@@ -153,8 +153,8 @@ impl Drive {
         }
     }
 
-    /// Returns a drive of the device model, which has `flash_bytes` of flash: rated for `pe_cycles`, or without them
-    /// for one drive write per day, as read-intensive data center drives are.
+    /// Returns a drive of the device model with `flash_bytes` of flash, rated for `pe_cycles` or, without them, for one
+    /// drive write per day, as read-intensive data center drives are.
     pub fn of_device(bytes: u64, flash_bytes: u64, pe_cycles: Option<u32>) -> Self {
         let rating = pe_cycles.map(|cycles| Rating::Cycles { cycles, flash_bytes });
         Drive::new(bytes, rating.unwrap_or(Rating::Dwpd(1.0)))
@@ -214,7 +214,7 @@ impl Drive {
     /// The drive does not pass [`Drive::check`], the WAF is not above 0, or nothing is written.
     pub fn life(&self, waf: f64, host_bytes_per_day: f64) -> Result<Life, RecordError> {
         self.check()?;
-        // A write buffer, which takes overwrites, makes a WAF below 1.
+        // A write buffer absorbs overwrites, which makes a WAF below 1 possible.
         if !(waf > 0.0 && waf.is_finite() && host_bytes_per_day > 0.0) {
             let reason = "expected a WAF above 0 and more than 0 host bytes per day";
             return Err(RecordError::input("life", reason));

@@ -10,7 +10,7 @@ pub enum RecordError {
     /// A file is invalid. `place` is the file, with line and key if they are known.
     #[error("{place}: {reason}")]
     Input {
-        /// Where: `FILE:LINE: KEY`.
+        /// The place, as `FILE:LINE: KEY`.
         place: String,
         /// The reason, and the expected value if it is known.
         reason: String,
@@ -27,7 +27,7 @@ pub enum RecordError {
 }
 
 impl RecordError {
-    /// Returns an error in a file of the user's. What the reason quotes of the file stays within the line.
+    /// Returns an error in a user's file. Line breaks in quotations from the file are escaped.
     pub fn input(place: impl Into<String>, reason: impl Into<String>) -> Self {
         RecordError::Input { place: place.into(), reason: printable(&reason.into()).into_owned() }
     }

@@ -23,7 +23,7 @@ pub struct Events {
     pub implicitly_modified_ruh: u64,
 }
 
-/// Returns whether to omit a count that most runs lack.
+/// Returns whether to omit a count, which is 0 in most runs.
 fn is_zero(count: &u64) -> bool {
     *count == 0
 }
@@ -62,13 +62,13 @@ pub struct Wear {
     /// Retired reclaim units.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub retired: u64,
-    /// Whether a worn reclaim unit could not be spared: the drive is read-only, and the run ended.
+    /// Whether the drive became read-only, which ended the run, because it could not spare a worn reclaim unit.
     #[serde(default, skip_serializing_if = "is_false")]
     pub read_only: bool,
 }
 
 impl Wear {
-    /// Returns the wear of a device. Walks the reclaim units.
+    /// Returns the wear of a device. Visits all reclaim units.
     pub fn of<O: Observer>(device: &Device<O>) -> Self {
         let count = device.geometry().ru_count;
         let erases = || (0..count).map(|ru| device.erase_count(RuId(ru)));
@@ -110,7 +110,7 @@ impl Events {
         } += 1;
     }
 
-    /// Returns the counts of events by name of their type, omitting other types.
+    /// Returns the counts of events from counts by type name, ignoring other types.
     pub fn of_names(counts: &[(String, u64)]) -> Self {
         let count = |number| {
             let name = event_name(number);
@@ -125,7 +125,7 @@ impl Events {
         }
     }
 
-    /// Returns the number of events by type name; empty before the first.
+    /// Returns the number of events by type name; empty before the first event.
     pub fn by_name(&self) -> Vec<(String, u64)> {
         if self.total() == 0 {
             return Vec::new();

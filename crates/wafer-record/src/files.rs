@@ -1,4 +1,4 @@
-//! Reads the text files that users name.
+//! Reads text files that users name.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read as _};
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::RecordError;
 
-/// Largest configuration, job file or table, bytes.
+/// Maximum size of a configuration, job file or table, bytes.
 const MOST: u64 = 64 << 20;
 
 /// Returns the text of a configuration, job file or table.
@@ -17,7 +17,7 @@ pub fn read_text(path: &Path) -> Result<String, RecordError> {
     read_text_up_to(path, MOST)
 }
 
-/// Returns why a file or folder cannot be read, in the words of all messages.
+/// Returns why a file or folder cannot be read, in the wording of all messages.
 pub fn unreadable(kind: ErrorKind) -> String {
     match kind {
         ErrorKind::NotFound => "no such file".to_owned(),

@@ -5,7 +5,7 @@ use std::fs;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a result record says about the machine.
+/// The machine of a run in a result record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Host {
     /// Name of the machine.
@@ -19,7 +19,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// Describes this machine; "unknown" where the system does not report a value.
+    /// Describes this machine; a value that the system does not report is "unknown".
     pub fn this() -> Self {
         let first_line = |path: &str| {
             let text = fs::read_to_string(path).ok()?;

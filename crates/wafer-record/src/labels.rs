@@ -1,4 +1,4 @@
-//! Labels of runs shown together: by what differs between them.
+//! Labels of runs shown together, from the settings in which they differ.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -6,15 +6,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::Record;
 use crate::settings::keys;
 
-/// A label names at most this many settings.
+/// Maximum number of settings in a label.
 const MOST: usize = 6;
-/// Settings that say little about a run: they distinguish runs only if nothing else does.
+/// Less informative settings, used only if nothing else distinguishes the runs.
 const LAST: [&str; 2] = ["workload.volume", "seed"];
 /// Settings that follow from others.
 const DERIVED: [&str; 2] = ["reclaim_unit.count", "overprovisioning"];
 
-/// Returns a label for each record, all different: the name where no other has it, otherwise the settings that distinguish
-/// the runs (`gc.policy = fifo`), otherwise numbers.
+/// Returns a different label for each record: its name if no other record has it, otherwise the settings that
+/// distinguish the runs (`gc.policy = fifo`), otherwise a number.
 pub fn labels(records: &[Record]) -> Vec<String> {
     let names: Vec<String> = records.iter().map(|record| record.name.clone()).collect();
     let same_name = names.iter().collect::<BTreeSet<_>>().len() == 1 && names.len() > 1;
@@ -32,7 +32,7 @@ pub fn labels(records: &[Record]) -> Vec<String> {
             *label = format!("{label}{comma}{key} = {value}");
         }
     }
-    // Nothing that is recorded tells them apart.
+    // No recorded setting distinguishes them.
     for (label, name) in labels.iter_mut().zip(&names).filter(|(label, _)| label.is_empty()) {
         label.clone_from(name);
     }
@@ -60,7 +60,7 @@ fn distinct<T: Ord>(values: &[T]) -> usize {
     values.iter().collect::<BTreeSet<_>>().len()
 }
 
-/// Returns the fewest settings that distinguish the labels, adding the most distinctive one at a time.
+/// Returns a few settings that distinguish the labels, greedily adding the most distinctive one.
 fn telling(labels: &[String], settings: &[BTreeMap<String, String>]) -> Vec<String> {
     let all: BTreeSet<&String> = settings.iter().flat_map(BTreeMap::keys).collect();
     let mut parts: Vec<Vec<&str>> = labels.iter().map(|label| vec![label.as_str()]).collect();
@@ -76,7 +76,7 @@ fn telling(labels: &[String], settings: &[BTreeMap<String, String>]) -> Vec<Stri
                 })
                 .collect()
         };
-        // Of two that tell as many apart, one that was set rather than one that follows, then the shorter.
+        // Of two settings that distinguish equally many, prefer one that was set to a derived one, then the shorter.
         let rank = |key: &String| {
             let apart = distinct(&with(key));
             let (last, derived) = (LAST.contains(&key.as_str()), DERIVED.contains(&key.as_str()));
@@ -127,7 +127,7 @@ mod tests {
             record("a", "greedy", 0, 0.1),
         ];
         assert_eq!(of(&both)[2], "gc.policy = greedy, seed = 0");
-        // A volume says less than what the drive is.
+        // A volume is less informative than a setting of the drive.
         let mut long = record("a", "greedy", 1, 0.1);
         let workload = serde_json::json!({
             "kind": "fio", "path": "", "text": "", "volume": "9x", "pace": null, "pace_from": null,
@@ -135,14 +135,14 @@ mod tests {
         });
         long.provenance.workload = Some(serde_json::from_value(workload).unwrap());
         assert_eq!(of(&[record("a", "fifo", 0, 0.1), long])[1], "gc.policy = greedy");
-        // Names that differ stay in front.
+        // Names that differ remain in front.
         let names = [
             record("a", "fifo", 0, 0.1),
             record("a", "greedy", 0, 0.1),
             record("b", "greedy", 0, 0.1),
         ];
         assert_eq!(of(&names)[1..], ["a, gc.policy = greedy", "b"]);
-        // A sweep over four settings: a number would say nothing of the fourth.
+        // A sweep over four settings: a number would hide the fourth.
         let sweep: Vec<Record> = (0..16)
             .map(|i: u32| {
                 let policy = ["fifo", "greedy"][usize::from(i & 1 == 1)];

@@ -3,24 +3,23 @@
 //! # What it is
 //! - [`Record`]: `wafer.result/1`. Simulated runs, measurements of real drives, live pages and mounted
 //!   drives write it, and every command reads it. [`schema`] is its JSON Schema.
-//! - [`Snapshot`]: a device at one moment, for progress, live pages and drives at their end.
-//! - [`Metrics`] and [`Finding`]: WAF over the run and why it is high, computed once, when a record is made.
+//! - [`Snapshot`]: a device at one moment, for progress, live pages and drives at the end of their use.
+//! - [`Metrics`] and [`Finding`]: WAF over the run and why it is high, computed once, when a record is created.
 //! - [`Published`]: published curves to compare with.
 //! - [`statistics`] and [`endurance`]: confidence intervals over seeds; the life of a drive at a WAF.
 //! - [`capture`]: `wafer.capture/1`, the commands that hosts sent to a drive.
 //!
 //! # Invariants
-//! - A file is complete or unchanged.
+//! - A file is written completely or not at all.
 //! - [`Timeline::digest`] is equal for equal configuration and seed, on any machine.
-//! - Every record of version 0.1.0 can be read; [`Record::complete`] adds what it lacks.
+//! - Every record of version 0.1.0 can be read; [`Record::complete`] adds what is missing.
 //!
 //! # Error model
-//! [`RecordError`], one line that names the file and, where there is one, the line and key. Nothing in a
-//! file panics.
+//! [`RecordError`], one line that names the file and, if known, the line and key. No file content causes a panic.
 //!
 //! # What it does not implement
-//! - Files where there are none: a browser (`wasm32`) has no captures and outputs.
-//! - Running anything: `wafer-lab` does, and fills the types of this crate.
+//! - Captures and outputs in a browser (`wasm32`), which has no files.
+//! - Running anything: `wafer-lab` does, and fills in the types of this crate.
 
 mod arrangements;
 mod attribution;

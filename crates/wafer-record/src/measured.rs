@@ -52,10 +52,10 @@ pub enum Source {
 }
 
 impl Source {
-    /// All sources, the finest first.
+    /// All sources, those with the finest unit first.
     pub const ALL: [Source; 3] = [Source::Fdp, Source::Ocp, Source::EnduranceGroup];
 
-    /// Returns the unit of the host's counter, bytes: WAF over intervals of a few units is coarse.
+    /// Returns the unit of the host counter in bytes; WAF over intervals of a few units is coarse.
     pub fn unit_bytes(self) -> u64 {
         match self {
             Source::Fdp => 1,

@@ -7,11 +7,11 @@
 //! - *instantaneous* at *i*: `(m[i] - m[i-1]) / (h[i] - h[i-1])`, sample -1 being zero;
 //! - *clamped*: instantaneous, cut at a limit so that the trend can be seen.
 //!
-//! An interval without host writes has no ratio. Where the media was not written either there is no value
-//! ([`Waf::Idle`]); where it was, GC worked alone and no finite number is right ([`Waf::Unbounded`]):
-//! instantaneous shows a gap, clamped shows the limit. The brief shows such intervals as dips below 1.
+//! An interval without host writes has no ratio. If the media was not written either, there is no value
+//! ([`Waf::Idle`]). If it was, GC worked alone and no finite number is right ([`Waf::Unbounded`]): instantaneous has a
+//! gap, and clamped has the limit. The brief shows such intervals as dips below 1.
 //!
-//! [`Metrics`] holds them in the columns of a record, which pages and Python show as they are.
+//! [`Metrics`] holds them as columns of a record, which pages and Python show as they are.
 
 mod columns;
 mod parts;
@@ -44,12 +44,12 @@ impl Waf {
         }
     }
 
-    /// Returns the ratio, if the host wrote.
+    /// Returns the ratio if the host wrote.
     pub fn ratio(self) -> Option<f64> {
         if let Waf::Ratio(ratio) = self { Some(ratio) } else { None }
     }
 
-    /// Returns the ratio cut at `limit`; the limit if only the media was written.
+    /// Returns the ratio, at most `limit`; the limit if only the media was written.
     pub fn clamped(self, limit: f64) -> Option<f64> {
         match self {
             Waf::Ratio(ratio) => Some(ratio.min(limit)),
@@ -64,7 +64,7 @@ pub fn cumulative(host_bytes: &[u64], media_bytes: &[u64]) -> Vec<Waf> {
     host_bytes.iter().zip(media_bytes).map(|(h, m)| Waf::of(*h, *m)).collect()
 }
 
-/// Returns the WAF between each sample and the one before. Counters that step back count as no growth.
+/// Returns the WAF between each sample and the previous one. A counter that decreases counts as no growth.
 pub fn instantaneous(host_bytes: &[u64], media_bytes: &[u64]) -> Vec<Waf> {
     let mut last = (0, 0);
     let growth = |(h, m): (&u64, &u64)| {
@@ -75,8 +75,8 @@ pub fn instantaneous(host_bytes: &[u64], media_bytes: &[u64]) -> Vec<Waf> {
     host_bytes.iter().zip(media_bytes).map(growth).collect()
 }
 
-/// Draws values as a line of at most `width` block characters, from 1 to the largest value. Each block
-/// stands for the largest of a group of values; a group without values is a space.
+/// Draws values as a line of at most `width` block characters, from 1 to the largest value. Each block shows the
+/// largest of a group of values; a group without values is a space.
 pub fn sparkline(values: &[Option<f64>], width: usize) -> String {
     const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let groups = width.min(values.len());

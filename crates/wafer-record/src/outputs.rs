@@ -1,9 +1,9 @@
 //! Output files: which paths are allowed, and how they are written.
 //!
-//! A regular file is complete or unchanged at any moment, even after a crash: the text goes to a file without a name
-//! where the system supports that, so that nothing is left behind however the program ends, and gets the name when it
-//! is on the medium. Symbolic links are followed, and the mode of an existing file is kept. Pipes, terminals,
-//! `/dev/null`, `/dev/stdout` and `/dev/stderr` are written to; other devices are refused.
+//! A regular file is complete or unchanged at any moment, even after a crash. The text goes to an unnamed file if the
+//! system supports that, which leaves nothing behind however the program ends, and the file gets its name once it is on
+//! the medium. Symbolic links are followed, and the mode of an existing file is kept. Pipes, terminals, `/dev/null`,
+//! `/dev/stdout` and `/dev/stderr` are written to; other devices are refused.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -19,7 +19,7 @@ use crate::text::json;
 /// Writes a file.
 ///
 /// # Errors
-/// It cannot be written, or may not be an output.
+/// The file cannot be written, or may not be an output.
 pub fn write_file<W>(path: &Path, write: W) -> Result<(), RecordError>
 where
     W: FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -39,7 +39,7 @@ where
 /// Writes text to a file.
 ///
 /// # Errors
-/// As [`write_file`].
+/// Like [`write_file`].
 pub fn write_text(path: &Path, text: &str) -> Result<(), RecordError> {
     write_file(path, |file| file.write_all(text.as_bytes()))
 }
@@ -47,14 +47,14 @@ pub fn write_text(path: &Path, text: &str) -> Result<(), RecordError> {
 /// Writes a value as a JSON file.
 ///
 /// # Errors
-/// As [`write_file`].
+/// Like [`write_file`].
 pub fn write_json(path: &Path, value: &impl Serialize) -> Result<(), RecordError> {
     let failed = |e: serde_json::Error| RecordError::Io { path: path.to_owned(), source: e.into() };
     write_text(path, &json(value).map_err(failed)?)
 }
 
-/// Checks outputs before anything is written: none may be an input or another output. Files are identified by device
-/// and inode, whatever their names.
+/// Checks outputs before anything is written: no output may be an input or another output. Files are identified by
+/// device and inode, not by name.
 #[derive(Debug, Default)]
 pub struct Outputs {
     inputs: Vec<Identity>,
@@ -62,7 +62,6 @@ pub struct Outputs {
     has_stdout: bool,
 }
 
-/// What a path refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Identity {
     /// Device and inode.
@@ -102,7 +101,7 @@ impl Outputs {
     /// Declares an output that is stdout if the path is `-`.
     ///
     /// # Errors
-    /// As [`Self::output`], or stdout is another output already.
+    /// Like [`Self::output`], or stdout is already another output.
     pub fn output_or_stdout(&mut self, path: &Path) -> Result<(), RecordError> {
         if path.as_os_str() != "-" {
             return self.output(path);
@@ -118,7 +117,7 @@ impl Outputs {
         self.has_stdout
     }
 
-    /// Declares a file that a drive keeps, of any kind.
+    /// Declares a file of any kind that a drive keeps.
     ///
     /// # Errors
     /// It is an input or another output.
@@ -136,7 +135,7 @@ impl Outputs {
 }
 
 impl Identity {
-    /// Returns what a path refers to; none for terminals, pipes and other streams.
+    /// Returns the identity of the file at a path; `None` for terminals, pipes and other streams.
     fn of(path: &Path) -> Option<Self> {
         if let Ok(found) = fs::metadata(path) {
             let kept = found.is_file() || found.is_dir() || found.file_type().is_block_device();
@@ -150,7 +149,6 @@ impl Identity {
     }
 }
 
-/// Where an output goes.
 #[derive(Debug, PartialEq, Eq)]
 enum Destination {
     Stdout,
@@ -163,7 +161,8 @@ enum Destination {
 
 impl Destination {
     fn of(path: &Path) -> Result<Self, RecordError> {
-        // What the shell opened is written through what it opened, so that `> file` and `>> file` hold.
+        // Standard streams are written through the descriptors that the shell opened, which respects `> file` and `>>
+        // file`.
         for (name, number, standard) in
             [("stdout", "1", Destination::Stdout), ("stderr", "2", Destination::Stderr)]
         {
@@ -236,7 +235,7 @@ fn resolved(path: &Path) -> PathBuf {
     path
 }
 
-/// Writes a new file and gives it the name of the old one.
+/// Writes a new file that takes the name of the old one.
 fn replace<W>(target: &Path, write: W) -> io::Result<()>
 where
     W: FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -246,13 +245,13 @@ where
     let mut file = new.file();
     if let Ok(old) = fs::metadata(target) {
         file.set_permissions(old.permissions())?;
-        // Only root can give a file away; anybody else owned it before or does now.
+        // Only root can change the owner. For anybody else, the old file was already theirs or the new one is.
         let _ = fchown(file, Some(old.uid()), Some(old.gid()));
     }
     write(&mut file)?;
     file.sync_all()?;
     new.name(target)?;
-    // The name, too, must survive a crash. Not every file system can sync a folder.
+    // The name must survive a crash, too. Not every file system can sync a folder.
     let _ = File::open(folder).and_then(|folder| folder.sync_all());
     Ok(())
 }
@@ -262,7 +261,7 @@ enum New {
     /// No name.
     #[cfg(target_os = "linux")]
     Unnamed(File),
-    /// A temporary one, where the system or the file system needs it; removed when dropped.
+    /// A temporary name, if the system or the file system needs one; removed when dropped.
     Temporary(tempfile::NamedTempFile),
 }
 
@@ -276,7 +275,7 @@ impl New {
             if Path::new("/proc/self/fd").exists() {
                 match openat(CWD, folder, flags, Mode::from_raw_mode(0o666)) {
                     Ok(file) => return Ok(New::Unnamed(file.into())),
-                    // A file system without such files.
+                    // The file system does not support unnamed files.
                     Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => {}
                     Err(error) => return Err(error.into()),
                 }
@@ -296,7 +295,7 @@ impl New {
         }
     }
 
-    /// Gives the file its name, replacing the file that has it.
+    /// Gives the file its name, replacing an existing file.
     fn name(self, target: &Path) -> io::Result<()> {
         match self {
             #[cfg(target_os = "linux")]
@@ -305,7 +304,7 @@ impl New {
 
                 use rustix::fs::{AtFlags, CWD, linkat};
                 let path = format!("/proc/self/fd/{}", file.as_raw_fd());
-                // A link cannot replace a file: for a moment the new one has a name of its own.
+                // A link cannot replace a file, so the new file briefly has a name of its own.
                 let name = target.file_name().unwrap_or_default().to_string_lossy();
                 let between = parent(target).join(format!(".{name}.{}.tmp", std::process::id()));
                 let _ = fs::remove_file(&between);

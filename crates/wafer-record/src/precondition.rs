@@ -17,10 +17,9 @@ const MAX_RANDOM: f64 = 1000.0;
 pub struct Precondition {
     /// One sequential fill of every namespace, in order, by its first placement handle.
     pub sequential: bool,
-    /// Then this many logical capacities of single-page writes at independent uniform addresses
-    /// over all namespaces.
+    /// Then single-page writes of this many logical capacities, at independent uniform addresses over all namespaces.
     pub random: f64,
-    /// Then the application loads its data, as it would at the start of the run.
+    /// Then the load phase of the application, as at the start of a run.
     pub load: bool,
     /// Then the run's own workload, without a clock, until the WAF over one logical capacity of host writes changes by
     /// less than 1 %, at most 30 capacities.
@@ -41,7 +40,7 @@ impl FromStr for Precondition {
         if text.trim() == "fresh" {
             return Ok(state);
         }
-        // Every part once, in the order in which they happen.
+        // Each part at most once, in order of execution.
         let mut before = 0;
         for part in text.trim().split('+') {
             let place = match part {

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 /// A published or measured curve to compare with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Published {
-    /// The file of the reference.
+    /// The reference file.
     pub reference: String,
-    /// Source of its figures, such as a paper and a figure in it.
+    /// Source of its values, such as a paper and a figure in it.
     pub source: Option<String>,
     /// Host bytes at each point.
     pub host_bytes: Vec<u64>,

@@ -1,4 +1,4 @@
-//! Reads records back, of this version and of version 0.1.0.
+//! Reads records of this version and of version 0.1.0.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,17 +12,17 @@ use crate::{Record, RecordError};
 
 /// Maximum size of a file of records, bytes.
 const MOST: u64 = 4 << 30;
-/// The table that `wafer reproduce` writes; it names the files of its records.
+/// The schema of the table that `wafer reproduce` writes, which names the files of its records.
 const REPRODUCE: &str = "wafer.reproduce/1";
 
 /// Reads the records of a file: one, an array of them, or those that a `reproduce.json` names. For a folder, reads all
-/// files `*.json` that hold records.
+/// `*.json` files that contain records.
 ///
-/// Metrics and findings are computed where a record has none.
+/// Computes metrics and findings if a record has none.
 ///
 /// # Errors
-/// A file cannot be read, is not JSON, or does not hold records; the message names file, line and key.
-/// In a folder, files of other schemas are skipped; a folder without any record is an error.
+/// A file cannot be read, is not JSON, or does not contain records; the message names file, line and key. In a folder,
+/// files of other schemas are skipped; a folder without records is an error.
 pub fn read_records(path: &Path) -> Result<Vec<Record>, RecordError> {
     let label = path.display().to_string();
     if !path.is_dir() {
@@ -53,7 +53,7 @@ pub fn read_records(path: &Path) -> Result<Vec<Record>, RecordError> {
 /// Reads the records in a text; `label` names it in messages.
 ///
 /// # Errors
-/// As [`read_records`].
+/// Like [`read_records`].
 pub fn records_of_text(label: &str, text: &str) -> Result<Vec<Record>, RecordError> {
     of_value(Path::new(label), parse(label, text)?)
 }
@@ -83,7 +83,7 @@ fn of_value(path: &Path, value: Value) -> Result<Vec<Record>, RecordError> {
     values.into_iter().enumerate().map(|(n, value)| record(&place(n), value)).collect()
 }
 
-/// The records that the rows of a `reproduce.json` name, each once.
+/// Reads the records that the rows of a `reproduce.json` name, each once.
 fn named(path: &Path, table: &Value) -> Result<Vec<Record>, RecordError> {
     let rows = table.get("rows").and_then(Value::as_array);
     let files = rows.into_iter().flatten().filter_map(|row| row.get("result")?.as_str());
@@ -134,7 +134,7 @@ fn record(place: &str, value: Value) -> Result<Record, RecordError> {
 
 impl Record {
     /// Checks what readers rely on: columns of equal length, counters that never decrease, and tables of matching
-    /// sizes. Returns the key and the reason.
+    /// sizes. An error is the key and the reason.
     pub(crate) fn check(&self) -> Result<(), (String, String)> {
         if let Some(geometry) = &self.provenance.geometry {
             geometry.check().map_err(|(key, reason)| {

@@ -10,28 +10,28 @@ use crate::HandleKey;
 /// Maximum entries in a record's reclaim-unit table; a larger map cannot be resolved on a screen.
 pub const MOST_RECLAIM_UNITS: u32 = 10_000;
 
-/// Reclaim units in columns of equal length, in order of their number.
+/// The reclaim units in columns of equal length, by number.
 ///
 /// For a device with more than 10,000 reclaim units, every `stride`-th is listed, starting with the first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReclaimUnits {
     /// Number of reclaim units of the device.
     pub count: u32,
-    /// Distance between two listed reclaim units: 1 when all are listed.
+    /// Distance between two listed reclaim units: 1 if all are listed.
     pub stride: u32,
     /// Size of a reclaim unit, pages.
     pub pages: u32,
     /// Handles that own a listed reclaim unit, and `gc`: the values of `owner`.
     pub owners: Vec<HandleKey>,
-    /// Handle whose data it holds, an index into `owners`; -1 when it is free or retired.
+    /// The handle whose data it holds, as an index into `owners`; -1 if it is free or retired.
     pub owner: Vec<i32>,
     /// Number of valid pages.
     pub valid: Vec<u32>,
     /// Number of erases, including preconditioning.
     pub erases: Vec<u32>,
-    /// Indices into the columns of open reclaim units.
+    /// Indices of the open reclaim units in the columns.
     pub open: Vec<u32>,
-    /// Indices into the columns of retired reclaim units.
+    /// Indices of the retired reclaim units in the columns.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub retired: Vec<u32>,
 }
@@ -52,8 +52,8 @@ impl ReclaimUnits {
         if whole { Ok(()) } else { Err("the columns do not fit together".to_owned()) }
     }
 
-    /// Returns the number of reclaim units that are free, open and closed; each listed one of a thinned
-    /// table counts for `stride`.
+    /// Returns the numbers of free, open and closed reclaim units; in a thinned table, each entry counts `stride`
+    /// times.
     pub fn free_open_closed(&self) -> [u64; 3] {
         let owned = self.owner.iter().filter(|owner| **owner >= 0).count();
         let free = self.owner.len() - owned - self.retired.len();
@@ -129,7 +129,7 @@ mod tests {
         assert_eq!(table.valid.iter().sum::<u32>(), 8192 / 8);
         let free = device.free_rus(wafer_interface::RgId(0)) as u64;
         assert_eq!(table.free_open_closed()[0], free);
-        // Every handle holds an open reclaim unit from the start.
+        // Every handle has an open reclaim unit from the start.
         assert!(table.open.len() >= usize::from(device.geometry().handles));
         assert!(table.open.iter().all(|i| table.owner[*i as usize] >= 0));
     }

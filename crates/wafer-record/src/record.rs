@@ -18,10 +18,10 @@ use crate::{
 /// The `schema` of a record.
 pub const SCHEMA: &str = "wafer.result/1";
 
-/// What a device wrote, and everything needed to repeat it.
+/// The writes of a device, and everything needed to repeat them.
 ///
-/// Simulated runs, measurements of real drives, live drives and mounted drives share this type. A
-/// field that a source does not know is absent; [`Provenance::kind`] names the source.
+/// Simulated runs, measurements of real drives, live drives and mounted drives share this type. A field unknown to a
+/// source is absent; [`Provenance::kind`] names the source.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Record {
     /// Always `wafer.result/1`.
@@ -33,7 +33,7 @@ pub struct Record {
     pub provenance: Provenance,
     /// Totals.
     pub summary: Summary,
-    /// Figures that the application itself counts, such as hit ratios.
+    /// Figures that the application counts itself, such as hit ratios.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub application: Vec<FigureRecord>,
     /// Which handle's invalidations caused relocations of which handle's data; only with `--attribution`.
@@ -50,7 +50,7 @@ pub struct Record {
     /// Bandwidth, latency and energy; only for runs with a clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<TimeRecord>,
-    /// What the adaptive policy followed, oldest first; only for simulated runs with that policy.
+    /// The arrangements that the adaptive policy chose, oldest first; only for simulated runs with that policy.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arrangements: Vec<ArrangementRecord>,
     /// How the precondition `steady` ended.
@@ -101,7 +101,7 @@ pub struct Provenance {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub git: Option<String>,
     /// The device configuration with every key resolved; null for a real drive.
-    // A value and not the type: a record stays readable when keys of the configuration change.
+    // A `Value` and not the type, so that a record remains readable when keys of the configuration change.
     #[serde(default)]
     #[schemars(with = "Option<DeviceConfig>")]
     pub config: Option<Value>,
@@ -111,7 +111,7 @@ pub struct Provenance {
     /// Profile name, file, or path of the drive.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub device: String,
-    /// The workload; absent where hosts chose what to write.
+    /// The workload; absent if it was up to hosts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<WorkloadRecord>,
     /// Random seed; null where nothing was random.
@@ -150,7 +150,7 @@ pub struct GeometryRecord {
 }
 
 impl GeometryRecord {
-    /// Checks that sizes are those of a device, so that their products can be computed. Returns the key and the reason.
+    /// Checks that the sizes are possible and their products do not overflow. An error is the key and the reason.
     pub(crate) fn check(&self) -> Result<(), (&'static str, &'static str)> {
         if self.page_bytes == 0 {
             return Err(("page_bytes", "must be above 0"));
@@ -212,7 +212,7 @@ pub struct JobRecord {
     pub name: String,
     /// Number of clones (`numjobs`).
     pub count: u32,
-    /// fio's number of its group, from 0: `stonewall` and `new_group` begin another.
+    /// fio's number of its group, from 0; `stonewall` and `new_group` begin a new one.
     #[serde(default)]
     pub group: u32,
     /// Direction and order, as in fio's `rw`.
@@ -235,10 +235,10 @@ pub struct JobRecord {
     pub placement_indices: Vec<u16>,
     /// Reclaim unit handles of its writes; empty for a job that does not write.
     pub handles: Vec<u16>,
-    /// What must be steady for the job to end (`steadystate`), such as "iops_slope:0.3%".
+    /// The criterion that ends the job (`steadystate`), such as "iops_slope:0.3%".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady_state: Option<String>,
-    /// Seconds for which it must be steady (`steadystate_duration`).
+    /// Seconds for which the criterion must hold (`steadystate_duration`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady_state_seconds: Option<u64>,
     /// Other options that determine which commands arrive and when, such as `rate_iops`, as fio spells them.
@@ -246,7 +246,7 @@ pub struct JobRecord {
     pub options: BTreeMap<String, String>,
 }
 
-/// A figure that an application itself counts.
+/// A figure that an application counts itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FigureRecord {
     /// The tenant, if several applications share the device; otherwise empty.
@@ -275,7 +275,7 @@ pub struct Summary {
     pub host_bytes: u64,
     /// Media bytes written (MBMW).
     pub media_bytes: u64,
-    /// Media bytes erased (MBE); null where the drive does not report it.
+    /// Media bytes erased (MBE); null if the drive does not report it.
     #[serde(default)]
     pub erased_bytes: Option<u64>,
     /// Media bytes over host bytes; 1 before the first write.
@@ -295,10 +295,10 @@ pub struct Summary {
     /// Bytes read by hosts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_bytes: Option<u64>,
-    /// Commands that reached the device, rejected ones included.
+    /// Commands that reached the device, including rejected ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commands: Option<u64>,
-    /// Commands outside their namespace or for a nonexistent namespace: without effect.
+    /// Commands without effect, because they exceed their namespace or name a nonexistent one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rejected: Option<u64>,
     /// Reclaim units collected because too few were free.
@@ -333,7 +333,7 @@ pub struct Summary {
     pub wear: Option<Wear>,
 }
 
-/// Returns a count that most devices lack, if this one has it.
+/// Returns a count that is 0 for most devices; `None` if it is.
 fn counted(count: u64) -> Option<u64> {
     (count > 0).then_some(count)
 }
@@ -389,7 +389,7 @@ pub struct Performance {
     /// Media pages programmed per second of `wall_seconds`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub media_pages_per_second: Option<f64>,
-    /// Largest resident set of the process so far, shared by all runs of a batch, bytes.
+    /// Peak resident set size of the process so far, which all runs of a batch share, bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_rss_bytes: Option<u64>,
 }
@@ -437,8 +437,7 @@ impl Record {
         record
     }
 
-    /// Computes metrics and findings where the record has none, and names the source of a record of
-    /// version 0.1.0.
+    /// Computes metrics and findings if the record has none, and sets the source of a record of version 0.1.0.
     pub fn complete(&mut self) {
         if self.provenance.measured.is_some() {
             self.provenance.kind = Kind::Measured;
@@ -487,7 +486,7 @@ impl Record {
 /// How the precondition `steady` ended.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SteadyRecord {
-    /// Logical capacities that the workload wrote.
+    /// Logical capacities written by the workload.
     pub capacities: u64,
     /// WAF over the last one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -497,16 +496,16 @@ pub struct SteadyRecord {
     pub change: Option<f64>,
     /// Whether the WAF changed by less than 1 %.
     pub reached: bool,
-    /// Whether the drive was saved by an earlier run.
+    /// Whether the drive was kept from an earlier run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub kept: bool,
 }
 
-/// Formats a time as RFC 3339 in UTC, whole seconds.
+/// Formats a time as RFC 3339 in UTC, in whole seconds.
 pub fn rfc3339(time: SystemTime) -> String {
     let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
     let (days, second) = (seconds / 86_400, seconds % 86_400);
-    // Days to a civil date: years start in March, so that leap days come last.
+    // Converts days to a civil date with years that start in March, so that leap days come last.
     let z = days + 719_468;
     let era = z / 146_097;
     let day_of_era = z % 146_097;

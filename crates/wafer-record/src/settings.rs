@@ -1,4 +1,4 @@
-//! The settings of a run as dotted keys and values: to compare and distinguish runs.
+//! The settings of a run as dotted keys and values, to compare and distinguish runs.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::Record;
 
-/// Returns device and workload as dotted keys and values, without the contents of files.
+/// Returns the settings of device and workload as dotted keys and values, without the contents of files.
 pub(crate) fn keys(record: &Record) -> BTreeMap<String, String> {
     let p = &record.provenance;
     let mut found = BTreeMap::from([("device".to_owned(), p.device.clone())]);

@@ -1,4 +1,4 @@
-//! A device at one moment: what live pages show, running experiments report, and drives leave behind.
+//! A device at one moment, for live pages, running experiments and drives at the end of their use.
 
 use std::collections::BTreeMap;
 
@@ -15,11 +15,11 @@ pub struct Snapshot {
     pub seconds: f64,
     /// Counters of the device.
     pub counters: Counters,
-    /// Counters of each reclaim unit handle, and of the shared GC reclaim unit where there is one.
+    /// Counters of each reclaim unit handle, and of the shared GC reclaim unit if there is one.
     pub handles: BTreeMap<HandleKey, HandleCounters>,
     /// State, connections and events.
     pub live: Live,
-    /// Erases per reclaim unit, and how worn the media are.
+    /// Erases per reclaim unit, and wear of the media.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wear: Option<Wear>,
     /// The reclaim units; absent unless requested.
@@ -66,7 +66,7 @@ pub struct Connection {
 pub struct Event {
     /// Sequence number over the life of the run or drive, from 1.
     pub number: u64,
-    /// Time since the run or drive began, or since 1970 where a host has set the clock, seconds.
+    /// Time since the run or drive began, or since 1970 if a host has set the clock, seconds.
     pub seconds: f64,
     /// Name of the event type.
     pub kind: String,
@@ -82,7 +82,7 @@ pub struct DriveState {
     /// Names of the FDP event types that are enabled for any handle.
     #[serde(default)]
     pub enabled_events: Vec<String>,
-    /// Totals over the life of the drive, across resets of the FDP configuration: what SMART reports.
+    /// Totals over the life of the drive, across resets of the FDP configuration, as SMART reports them.
     pub lifetime: Summary,
     /// Read and compare commands.
     pub read_commands: u64,
@@ -111,7 +111,7 @@ pub struct NamespaceState {
 }
 
 impl Snapshot {
-    /// Returns it with counters since an earlier moment, or since they were reset, if that was later.
+    /// Returns the snapshot with counters since an earlier one, or since they were reset if that was later.
     pub fn since(mut self, before: &Snapshot) -> Self {
         if self.counters.host_bytes < before.counters.host_bytes {
             return self;

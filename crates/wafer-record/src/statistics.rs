@@ -1,6 +1,6 @@
 //! Means with confidence intervals, and paired comparisons.
 //!
-//! A run is repeatable, so its only randomness is its seed. Runs of one experiment with several seeds give a mean with
+//! A run is repeatable, so the only randomness is its seed. Runs of one experiment with several seeds give a mean with
 //! a 95 % interval (Student's t). Two experiments with the same seeds are compared seed by seed, which removes the
 //! variation that the seeds share.
 
@@ -11,8 +11,8 @@ use crate::RecordError;
 /// Confidence of the intervals in records, tables and figures.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// Degrees of freedom from which the quantile of Student's t is expanded about that of the normal distribution: good to
-/// 1e-11 there, while searching for it becomes ever less accurate and eventually does not end.
+/// Degrees of freedom from which on the quantile of Student's t is an expansion about that of the normal distribution,
+/// accurate to 1e-11. A search for the quantile becomes ever less accurate and finally does not terminate.
 const MANY: usize = 1000;
 
 /// A mean with its confidence interval.
@@ -20,7 +20,7 @@ const MANY: usize = 1000;
 pub struct Mean {
     /// The arithmetic mean.
     pub value: f64,
-    /// Half the width of the interval; none for a single value.
+    /// Half the width of the interval; `None` for a single value.
     pub half_width: Option<f64>,
     /// Number of values.
     pub count: usize,
@@ -31,14 +31,14 @@ pub struct Mean {
 pub struct Change {
     /// (B - A) / A, from the geometric mean of the ratios B / A.
     pub share: f64,
-    /// Bounds of its confidence interval; none for a single pair.
+    /// Bounds of its confidence interval; `None` for a single pair.
     pub bounds: Option<(f64, f64)>,
     /// Number of pairs.
     pub count: usize,
 }
 
 impl Mean {
-    /// Returns the mean of independent values and its [`CONFIDENCE`] interval; none without values.
+    /// Returns the mean of independent values and its [`CONFIDENCE`] interval; `None` without values.
     pub fn of(values: &[f64]) -> Option<Self> {
         let half_width = standard_deviation(values).map(|deviation| {
             student(values.len() - 1, CONFIDENCE) * deviation / (values.len() as f64).sqrt()
@@ -72,7 +72,7 @@ pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Returns the sample standard deviation (n - 1 degrees of freedom); none for fewer than two values.
+/// Returns the sample standard deviation (n - 1 degrees of freedom); `None` for fewer than two values.
 pub fn standard_deviation(values: &[f64]) -> Option<f64> {
     let freedom = values.len().checked_sub(1).filter(|freedom| *freedom > 0)?;
     let mean = mean(values);
@@ -80,7 +80,7 @@ pub fn standard_deviation(values: &[f64]) -> Option<f64> {
     Some((squares / freedom as f64).sqrt())
 }
 
-/// Returns the value at `at` of points in ascending order, interpolated linearly; none outside them.
+/// Returns the value at `at`, interpolated linearly between points in ascending order; `None` outside them.
 pub fn interpolate(points: &[(f64, f64)], at: f64) -> Option<f64> {
     let right = points.partition_point(|(x, _)| *x < at);
     let (x1, y1) = *points.get(right)?;
@@ -153,7 +153,7 @@ mod tests {
         assert_eq!((three.value, three.count), (2.0, 3));
         assert!((three.half_width.unwrap() - 4.30265 / 3.0f64.sqrt()).abs() < 1e-5);
         assert_eq!(standard_deviation(&[2.1]), None);
-        // As `2.20 ± 0.25` of the Python package.
+        // The Python package shows this as `2.20 ± 0.25`.
         let mean = Mean::of(&[2.1, 2.2, 2.3]).unwrap();
         assert_eq!(format!("{:.2} {:.2}", mean.value, mean.half_width.unwrap()), "2.20 0.25");
     }

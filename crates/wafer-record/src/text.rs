@@ -5,14 +5,14 @@ use std::borrow::Cow;
 use serde::Serialize;
 use wafer_interface::Bytes;
 
-/// Reports whether a character acts on a terminal instead of being shown: C0, DEL and C1, separators of lines,
-/// and those that change the direction of the text around them.
+/// Reports whether a character acts on a terminal instead of being shown: C0, DEL and C1, line separators, and
+/// characters that change the direction of the text around them.
 fn acts(c: char) -> bool {
     let direction = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     c.is_control() || direction || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}')
 }
 
-/// Escapes every character in a text that would act on a terminal: `\u{1b}`, `\n`.
+/// Escapes every character that would act on a terminal, for example as `\u{1b}` or `\n`.
 pub fn printable(text: &str) -> Cow<'_, str> {
     if !text.contains(acts) {
         return Cow::Borrowed(text);
@@ -27,23 +27,23 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Returns a value as indented JSON that ends with a line feed and has no character that acts on a terminal.
+/// Returns a value as indented JSON that ends with a line feed and has no other character that acts on a terminal.
 ///
 /// # Errors
-/// The value has no JSON, such as a map whose keys are not text.
+/// The value cannot be represented in JSON, such as a map whose keys are not text.
 pub fn json(value: &impl Serialize) -> Result<String, serde_json::Error> {
     Ok(escaped(serde_json::to_string_pretty(value)? + "\n"))
 }
 
-/// Returns a value as JSON on one line, otherwise as [`json`].
+/// Like [`json`], but on one line.
 ///
 /// # Errors
-/// As [`json`].
+/// Like [`json`].
 pub fn json_line(value: &impl Serialize) -> Result<String, serde_json::Error> {
     Ok(escaped(serde_json::to_string(value)? + "\n"))
 }
 
-/// Escapes what JSON and TOML allow in strings but terminals act on: DEL, C1 and the like occur only in strings.
+/// Escapes characters that JSON and TOML allow but terminals act on. DEL, C1 and the like occur only in strings.
 pub fn escaped(json: String) -> String {
     let foreign = |c: char| c != '\n' && acts(c);
     if !json.contains(foreign) {
@@ -59,7 +59,7 @@ pub fn escaped(json: String) -> String {
     out
 }
 
-/// Formats a count of things, where `thing` is the singular: `1 run`, `2 runs`.
+/// Formats a count of things; `thing` is the singular: `1 run`, `2 runs`.
 pub fn count(count: usize, thing: &str) -> String {
     format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }
@@ -86,14 +86,14 @@ fn rounded(value: f64, unit: &str) -> String {
     format!("{value:.decimals$} {unit}")
 }
 
-/// Formats a size of the configuration for a sentence: `64 KiB` for `64KiB`.
+/// Formats a configured size for a sentence: `64 KiB` for `64KiB`.
 pub(crate) fn power(size: Bytes) -> String {
     let text = size.to_string();
     let unit = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
     format!("{} {}", &text[..unit], &text[unit..])
 }
 
-/// Formats a share as percent, with a decimal below 10 %. Only a whole is 100 %.
+/// Formats a share as a percentage, with a decimal below 10 %. Only the whole is 100 %.
 pub fn percent(share: f64) -> String {
     if share > 0.0 && share < 0.0995 {
         format!("{:.1} %", 100.0 * share)
@@ -104,7 +104,7 @@ pub fn percent(share: f64) -> String {
     }
 }
 
-/// Returns `part / of`; 0 where there is nothing.
+/// Returns `part / of`; 0 if `of` is 0.
 pub(crate) fn ratio(part: u64, of: u64) -> f64 {
     if of == 0 { 0.0 } else { part as f64 / of as f64 }
 }

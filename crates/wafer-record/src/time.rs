@@ -1,4 +1,4 @@
-//! Timing results: bandwidth, latency, die utilization, energy.
+//! Timing results: bandwidth, latency, die utilization and energy.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::HandleKey;
 
-/// Percentiles that records hold.
+/// Percentiles in records.
 pub const PERCENTILES: [f64; 12] =
     [1.0, 5.0, 10.0, 25.0, 50.0, 75.0, 90.0, 99.0, 99.9, 99.99, 99.999, 99.9999];
 
@@ -25,11 +25,11 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// All of them, in the order of their numbers.
+    /// All directions, in numerical order.
     pub const ALL: [Direction; 4] =
         [Direction::Read, Direction::Write, Direction::Trim, Direction::Flush];
 
-    /// Returns its name in records.
+    /// Returns the name used in records.
     pub fn name(self) -> &'static str {
         match self {
             Direction::Read => "read",
@@ -39,7 +39,7 @@ impl Direction {
         }
     }
 
-    /// Returns its plural name.
+    /// Returns the plural name.
     pub fn plural(self) -> &'static str {
         match self {
             Direction::Read => "reads",
@@ -50,11 +50,11 @@ impl Direction {
     }
 }
 
-/// What a run with a clock measured, in model time; or a drive that is served with one, from its start.
+/// The timing results of a run with a clock, in model time, or of a drive served with one, since its start.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TimeRecord {
-    /// Model time of the run without the ramp of its jobs, seconds: from the end of the first ramp. It includes later
-    /// ramps, such as those after a `stonewall`, although their requests do not count.
+    /// Model time of the run from the end of its jobs' first ramp, seconds. It includes later ramps, such as those
+    /// after a `stonewall`, although their requests do not count.
     pub seconds: f64,
     /// All reads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -68,16 +68,16 @@ pub struct TimeRecord {
     /// All flushes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flush: Option<Requests>,
-    /// By job, from the end of its `ramp_time` to its last completion or the end of its `runtime`.
+    /// Requests by job, from the end of its `ramp_time` to its last completion or the end of its `runtime`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub jobs: BTreeMap<String, Directions>,
     /// Writes by handle.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub handles: BTreeMap<HandleKey, Requests>,
-    /// By namespace, by NSID.
+    /// Requests by namespace identifier.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub namespaces: BTreeMap<u32, Directions>,
-    /// Shares of the time of all dies, by activity; with `idle` they add up to 1.
+    /// Shares of the time of all dies, by activity; including `idle`, they add up to 1.
     #[serde(default)]
     pub dies: BTreeMap<String, f64>,
     /// Energy of the run, joules.
@@ -86,14 +86,14 @@ pub struct TimeRecord {
     /// Mean power, watts.
     #[serde(default)]
     pub mean_watts: f64,
-    /// How long the drive lasts at this write rate.
+    /// Lifetime of the drive at this write rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub life: Option<LifeRecord>,
     /// Bytes of metadata that the drive programmed for its own use.
     #[serde(default)]
     pub metadata_bytes: u64,
-    /// How much later than in model time the commands of a served drive completed, by percentile, microseconds: what
-    /// the machine added.
+    /// How much later than in the model the commands of a served drive completed, because of the machine, by
+    /// percentile, microseconds.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub late_us: BTreeMap<String, f64>,
     /// Reads and writes over time, from the start of the run.
@@ -101,10 +101,10 @@ pub struct TimeRecord {
     pub series: TimeSeries,
 }
 
-/// How long a drive lasts at a write rate and a WAF.
+/// Lifetime of a drive at a write rate and a WAF.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LifeRecord {
-    /// Media bytes that the drive is rated for: by `endurance.pe_cycles`, or one drive write per day.
+    /// Media bytes that the drive is rated for, by `endurance.pe_cycles` or else at one drive write per day.
     pub rated_media_bytes: f64,
     /// Host writes in capacities per day.
     pub dwpd: f64,
@@ -115,10 +115,10 @@ pub struct LifeRecord {
 /// Reads, writes, trims and flushes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Directions {
-    /// Model time at which their measurement began, seconds: the end of the ramp of a job.
+    /// Model time at which measurement began, at the end of a job's ramp, seconds.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub start: f64,
-    /// Model time in which they were measured, seconds.
+    /// Duration of the measurement in model time, seconds.
     #[serde(default)]
     pub seconds: f64,
     /// Reads.
@@ -140,14 +140,14 @@ fn is_zero(seconds: &f64) -> bool {
 }
 
 impl TimeRecord {
-    /// Returns the requests of each direction that there are.
+    /// Returns the requests of each direction that has any.
     pub fn each(&self) -> impl Iterator<Item = (Direction, &Requests)> {
         directions([&self.read, &self.write, &self.trim, &self.flush])
     }
 }
 
 impl Directions {
-    /// Returns the requests of each direction that there are.
+    /// Returns the requests of each direction that has any.
     pub fn each(&self) -> impl Iterator<Item = (Direction, &Requests)> {
         directions([&self.read, &self.write, &self.trim, &self.flush])
     }
@@ -190,14 +190,14 @@ pub struct Requests {
     pub histogram: Vec<(f64, u64)>,
 }
 
-/// Components of the latencies from one percentile to another.
+/// Components of the latencies between two percentiles.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Band {
     /// Lower percentile.
     pub from: f64,
     /// Upper percentile.
     pub to: f64,
-    /// Mean microseconds by part; parts without any time are absent.
+    /// Mean microseconds by part; parts without time are absent.
     pub parts_us: BTreeMap<String, f64>,
 }
 

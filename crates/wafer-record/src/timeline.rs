@@ -1,4 +1,4 @@
-//! Counters over the bytes that hosts wrote.
+//! Counters over a run.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,7 +18,7 @@ pub enum HandleKey {
     Gc,
 }
 
-/// Counters of one handle at each point of the timeline, since the start.
+/// Counters of one handle since the start, at each point of the timeline.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Series {
     /// Host bytes written through the handle; for `gc`, bytes relocated into its reclaim unit.
@@ -34,31 +34,31 @@ impl Series {
         (last(&self.host_bytes), last(&self.media_bytes))
     }
 
-    /// Returns the media bytes beyond those of hosts.
+    /// Returns the media bytes in excess of the host bytes.
     pub(crate) fn moved(&self) -> u64 {
         let (host, media) = self.end();
         media.saturating_sub(host)
     }
 }
 
-/// Counters at points in order, since the start.
+/// Counters since the start, at ascending points.
 ///
-/// A simulated run has points evenly spaced in host bytes: the first is one step after the first write,
-/// the last is the end of the run. Measurements and drives have points evenly spaced in time.
+/// The points of a simulated run are evenly spaced in host bytes: the first is one step after the start, the last is
+/// the end of the run. Those of measurements and drives are evenly spaced in time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Timeline {
     /// Host bytes written (HBMW).
     pub host_bytes: Vec<u64>,
     /// Media bytes written (MBMW).
     pub media_bytes: Vec<u64>,
-    /// Time since the start, seconds; empty where only bytes are known.
+    /// Time since the start, seconds; empty if only bytes are known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub seconds: Vec<f64>,
-    /// Media bytes erased (MBE); empty where the source does not report it.
+    /// Media bytes erased (MBE); empty if the source does not report it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub erased_bytes: Vec<u64>,
-    /// The same for each handle that was written, and for `gc`, the reclaim unit that GC fills for all
-    /// initially isolated handles.
+    /// Counters of each handle that was written, and of `gc`, the reclaim unit that GC fills for all initially isolated
+    /// handles.
     #[serde(default)]
     pub handles: BTreeMap<HandleKey, Series>,
 }
@@ -76,7 +76,7 @@ impl Timeline {
         Some(self.media_at(host_bytes)? / host_bytes as f64)
     }
 
-    /// Returns the FNV-1a hash over all counters: equal digests mean equal runs.
+    /// Returns the FNV-1a hash over the host and media counters: equal digests mean equal runs.
     pub fn digest(&self) -> String {
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;
         let mut add = |number: u64| {
@@ -117,19 +117,19 @@ pub struct Recorder {
     cadence: Cadence,
     /// Host bytes at which the next point is due.
     next: u64,
-    /// Points, one after another: device, handles, GC, each host then media bytes.
+    /// One row for each point: device, handles, GC, each with host bytes and media bytes.
     rows: Vec<Vec<u64>>,
 }
 
 #[derive(Clone, Copy)]
 enum Cadence {
-    /// The total is known: points at its k-ths.
+    /// The total is known: points divide it evenly.
     Of(u64),
-    /// It is unknown: points at multiples of a step that doubles whenever there are too many.
+    /// The total is unknown: points are at multiples of a step, which doubles whenever there are too many.
     Every(u64),
 }
 
-/// The first step if the total is unknown; small enough for a run of megabytes.
+/// The initial step if the total is unknown; small enough for a run of a few megabytes.
 const FIRST_STEP: u64 = 1 << 20;
 
 impl Recorder {
@@ -152,7 +152,7 @@ impl Recorder {
             Cadence::Of(total) => {
                 let (samples, total) = (self.samples as u128, u128::from(total.max(1)));
                 let k = u128::from(host) * samples / total;
-                // k-th point, rounded up to a whole byte: the first of them past `host`.
+                // The first k-th point past `host`, rounded up to a whole byte.
                 (1..=2)
                     .map(|ahead| ((k + ahead) * total).div_ceil(samples) as u64)
                     .find(|due| *due > host)
@@ -167,7 +167,7 @@ impl Recorder {
         if let Cadence::Every(step) = self.cadence
             && self.rows.len() >= self.samples
         {
-            // Keep the points with which a multiple of the doubled step was reached.
+            // Keep the points that reached a multiple of the doubled step.
             let double = step * 2;
             self.rows.retain(|row| row[0] / double > row[0].saturating_sub(step) / double);
             self.cadence = Cadence::Every(double);
@@ -175,7 +175,7 @@ impl Recorder {
         self.next = self.due_after(device.counters().host_bytes);
     }
 
-    /// Appends the counters; the last point makes room when there are too many.
+    /// Appends the counters; if there are too many points, they replace the last one.
     fn push(&mut self, device: &Device<impl Observer>) {
         let counters = device.counters();
         let mut row = vec![counters.host_bytes, counters.media_bytes];
@@ -204,7 +204,7 @@ impl Recorder {
             let c = 2 + 2 * i;
             (key, Series { host_bytes: column(c), media_bytes: column(c + 1) })
         });
-        // By hosts, though all of it may be in a write buffer, or by garbage collection.
+        // Written by hosts, possibly only into a write buffer, or by garbage collection.
         let written = |(key, s): &(HandleKey, Series)| {
             let any = |bytes: &[u64]| bytes.last().is_some_and(|bytes| *bytes > 0);
             *key == HandleKey::Gc || any(&s.host_bytes) || any(&s.media_bytes)
@@ -268,7 +268,7 @@ mod tests {
         let recorder = Recorder::new(3, Some(10));
         let due: Vec<u64> = [0, 4, 7].map(|host| recorder.due_after(host)).to_vec();
         assert_eq!(due, [4, 7, 10]);
-        // A command that crosses several is one point.
+        // A command that crosses several points gives one.
         assert_eq!(recorder.due_after(8), 10);
     }
 

@@ -27,7 +27,7 @@ enum Spelling {
 }
 
 impl Volume {
-    /// Returns the volume in bytes on a device of `logical_bytes`, in whole logical blocks, at least one.
+    /// Returns the volume in bytes for a device of `logical_bytes`, in whole logical blocks, at least one.
     pub fn bytes(self, logical_bytes: u64) -> u64 {
         let bytes = match self {
             Volume::Multiple(times) => (logical_bytes as f64 * times).round() as u64,

@@ -2,11 +2,12 @@
 //! continue where the handle's last one ended stay in its stream (the SFR algorithm of Yang, Pandurangan, Choi and
 //! Balakrishnan, "AutoStream: automatic stream management for multi-streamed SSDs", SYSTOR '17).
 //!
-//! The paper decays the count of a chunk continuously and in seconds. Here counts halve at the end of each period, and a
-//! period is four writes for each chunk, whatever their size. A write of pages counts once, for its first page.
-//! Relocated pages stay in their stream.
+//! The paper decays the count of a chunk continuously and in seconds. Here counts halve at the end of each period of
+//! four writes for each chunk, whatever their size. A write of pages counts once, for its first page. Relocated pages
+//! stay in their stream.
 //!
-//! State: 8 bytes a chunk of at most 256 pages, 16 a handle. Work: one count for each write that is not sequential.
+//! State: 8 bytes for each chunk of at most 256 pages, 16 for each handle. Work: one count for each write that is not
+//! sequential.
 
 use std::ops::Range;
 
@@ -15,32 +16,31 @@ use serde::{Deserialize, Serialize};
 use crate::content::{Content, Unknown};
 use crate::separator::{Separator, Sizes, Victim};
 
-/// Streams, from the coldest. The hottest has counts of 32 and more.
+/// Number of streams, the coldest first. The hottest has counts of 32 and more.
 const STREAMS: u8 = 6;
-/// A device has at least this many chunks, each at most this many pages: 1 MiB of 4 KiB.
+/// Minimum number of chunks of a device, and maximum pages of a chunk: 1 MiB of 4 KiB.
 const LEAST_CHUNKS: u64 = 1024;
 const MOST_PAGES: u64 = 256;
-/// Writes of a period, for each chunk.
+/// Writes in a period for each chunk.
 const PERIOD: u64 = 4;
 
-/// What is known of each chunk and each handle.
+/// State of each chunk and each handle.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AutoStream {
-    /// Pages of a chunk.
     #[serde(skip)]
     chunk_pages: u64,
-    /// Writes that were counted.
+    /// Number of counted writes.
     writes: u64,
     chunks: Vec<Chunk>,
     handles: Vec<Last>,
-    /// Whether it is told the streams of writes instead of counting them.
+    /// Whether the caller sets the streams of writes, and none is counted.
     #[serde(skip)]
     told: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Chunk {
-    /// Writes, halved at the end of each period.
+    /// Number of writes, halved at the end of each period.
     count: u32,
     /// Period of the last write.
     period: u32,
@@ -63,8 +63,8 @@ impl AutoStream {
         last.stream
     }
 
-    /// Sets the stream of the next writes through a handle, and counts none from then on: for a copy of a device that sees
-    /// some of its pages only, where short writes look rarer than they are.
+    /// Sets the stream of the next writes through a handle, and stops counting: for a copy of a device that sees only
+    /// some of its pages, where short writes look rarer than they are.
     pub fn tell(&mut self, handle: u32, stream: u8) {
         self.told = true;
         self.handles[handle as usize].stream = stream;

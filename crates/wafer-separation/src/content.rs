@@ -1,6 +1,6 @@
 //! The content that a written page replaces.
 
-/// What is known of replaced content. Each value may be a cache miss, so a rule asks only for what it needs.
+/// Properties of replaced content. Each may be a cache miss, so a rule reads only what it needs.
 pub trait Content: Copy {
     /// Returns the handle that wrote the content.
     fn writer(self) -> u32;
@@ -8,15 +8,14 @@ pub trait Content: Copy {
     /// Returns the host pages written to the device since the content was written.
     fn lived(self) -> u64;
 
-    /// Returns the class of the reclaim unit that holds the content, be it of what the host wrote or of relocated
-    /// data.
+    /// Returns the class of the reclaim unit that holds the content, whether written by the host or relocated.
     fn class(self) -> u8;
 
     /// Returns the predicted death time of the content; 0: unknown.
     fn death_time(self) -> u64;
 }
 
-/// No content: where a rule is asked without any.
+/// The type of content where there is none.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Unknown {}
 

@@ -3,16 +3,15 @@
 //! Software: Practice and Experience 29(3), 1999; without thresholds and with six regions, as in the evaluation of
 //! SepBIT, FAST '22).
 //!
-//! The region of a page is that of its reclaim unit, so the rule keeps nothing itself: state none, work one look at
-//! the reclaim unit of the old content for each written page. Host and garbage collection fill reclaim units of their own
-//! in each region.
+//! The region of a page is that of its reclaim unit, so the rule has no state. Work: one lookup of the reclaim unit of
+//! the old content for each written page. Host and garbage collection fill reclaim units of their own in each region.
 
 use serde::{Deserialize, Serialize};
 
 use crate::content::Content;
 use crate::separator::{Separator, Sizes, Victim};
 
-/// Regions, from the coldest.
+/// Number of regions, the coldest first.
 const REGIONS: u8 = 6;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -1,19 +1,18 @@
-//! Separation by inherited death times: a page that overwrites data which a regular stream was about to overwrite
-//! will itself be overwritten then (`docs/concepts/garbage-collection.md`).
+//! Separation by inherited death times: a page that overwrites data which a regular stream would soon overwrite will
+//! itself be overwritten then (`docs/concepts/garbage-collection.md`).
 //!
-//! The *death time* of a page is the moment at which it is overwritten, in host pages written to the device. A
-//! handle is *regular* if the pages that it wrote live equally long until it overwrites them itself, one *turn*:
-//! then the death time of what it writes is known. A page of another handle that overwrites such a page early
-//! *inherits* its death time; so does what overwrites that page. A handle of which enough is inherited is *split*:
-//! its pages go to an open reclaim unit for each share of the turn that is left, so that they become invalid
-//! together.
+//! The *death time* of a page is the moment at which it is overwritten, in host pages written to the device. A handle
+//! is *regular* if the pages that it wrote live equally long, one *turn*, until it overwrites them itself: then the
+//! death time of its pages is known. A page of another handle that overwrites such a page early *inherits* its death
+//! time, as does a page that overwrites that one. A handle with enough inherited pages is *split*: its pages go to one
+//! of several open reclaim units by the share of the turn that is left, and so become invalid together.
 //!
-//! Grouping by predicted death time as such: Chakraborttii and Litz, "Reducing write amplification in flash by
-//! death-time prediction of logical block addresses" (SYSTOR '21), who predict with a learned model for each
-//! address; He et al., FK in SepBIT (FAST '22), who assume it known. Here nothing is kept by address.
+//! Grouping by predicted death time in general: Chakraborttii and Litz, "Reducing write amplification in flash by
+//! death-time prediction of logical block addresses" (SYSTOR '21), who predict with a learned model for each address;
+//! He et al., FK in SepBIT (FAST '22), who assume it known. Here no state is kept per address.
 //!
-//! State: 40 bytes a handle, and two times for each 1/64 of a reclaim unit: its birth and its death time. Work: one
-//! sample for each 1/64 of a reclaim unit, and of handles that are split a look for each page.
+//! State: 40 bytes for each handle, and the birth and death time of each 1/64 of a reclaim unit. Work: one sample for
+//! each 1/64 of a reclaim unit and, for split handles, a lookup for each page.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,14 +21,14 @@ use crate::separator::{Separator, Sizes, Victim};
 
 /// Open reclaim units of a split handle, in addition to that of data with unknown death time.
 pub const CLASSES: u8 = 12;
-/// Weight of a sample; its inverse is how many it takes before the mean is believed.
+/// Weight of a sample; its inverse is the number of samples before the mean is used.
 const WEIGHT: f64 = 1.0 / 256.0;
-/// Maximum variance of lives of a regular handle, in squared means: a standard deviation of a tenth.
+/// Maximum variance of the lifetimes of a regular handle, in squared means: a standard deviation of a tenth.
 const MOST_VARIANCE: f64 = 0.01;
-/// Least share of inherited pages of a handle that is split.
+/// Minimum fraction of inherited pages of a split handle.
 const LEAST_INHERITED: f64 = 0.25;
 
-/// What is known of replaced content.
+/// Properties of replaced content.
 #[derive(Clone, Copy, Debug)]
 struct Old {
     writer: u32,
@@ -46,10 +45,10 @@ impl Old {
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Handle {
     samples: u32,
-    /// Mean and mean square of the lives of pages that it wrote and overwrote, fading.
+    /// Fading mean and mean square of the lifetimes of pages that it both wrote and overwrote.
     life: f64,
     square: f64,
-    /// Share of its pages that inherit, fading.
+    /// Fading fraction of its pages that inherit.
     inherited: f64,
     split: bool,
 }
@@ -63,13 +62,13 @@ impl Handle {
     }
 }
 
-/// What was learned of each handle.
+/// State learned about each handle.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct DeathTimes {
     handles: Vec<Handle>,
-    /// Handles that may still be split.
+    /// Number of handles that may still be split.
     left: u16,
-    /// Generations of relocated data that is not grouped.
+    /// Number of generations of relocated data that is not grouped.
     #[serde(skip)]
     generations: u8,
 }
@@ -86,7 +85,7 @@ impl DeathTimes {
             handle.square += weight * (life * life - handle.square);
         }
         let irregular = handle.turn().is_none();
-        // Not from itself, either: it is not regular.
+        // Nor does it inherit from itself, as it is not regular.
         let inherits = irregular
             && old.is_some_and(|old| {
                 old.death_time > now && self.handles[old.writer as usize].turn().is_some()
@@ -109,14 +108,14 @@ impl DeathTimes {
         }
     }
 
-    /// Returns the class of a page of a split handle: 0 if its death time is unknown, else by how much of
-    /// the longest turn is left.
+    /// Returns the class of a page of a split handle: 0 if its death time is unknown, else by the share of the longest
+    /// turn that is left.
     fn class(&self, writer: u32, death_time: u64, now: u64) -> u8 {
         if death_time <= now || self.handles[writer as usize].turn().is_some() {
             return 0;
         }
         let turn = self.handles.iter().filter_map(Handle::turn).fold(1.0, f64::max);
-        // A number past the range of u8 becomes its largest.
+        // The conversion to `u8` saturates.
         let class = (f64::from(CLASSES) * (death_time - now) as f64 / turn) as u8;
         1 + class.min(CLASSES - 1)
     }
@@ -159,7 +158,7 @@ impl Separator for DeathTimes {
         if victim.death_time > now {
             self.generations
         } else if self.is_grouped(victim.generation) {
-            // Its pages should have been invalidated by now.
+            // Its pages should be invalid by now.
             0
         } else {
             victim.generation.min(self.generations.saturating_sub(1))

@@ -1,29 +1,31 @@
-//! FADaC: pages in classes by the fading average of how long their contents lived, around the fading average of all written
-//! pages, which sets the bounds (after Kremer and Brinkmann, "FADaC: a self-adapting data classifier for flash memory",
-//! SYSTOR '19).
+//! FADaC: pages go to classes by the fading average of how long their contents lived; the fading average over all
+//! written pages sets the bounds (after Kremer and Brinkmann, "FADaC: a self-adapting data classifier for flash
+//! memory", SYSTOR '19).
 //!
 //! The paper cools a page when it is relocated. The device relocates segments without looking at their pages, so
-//! relocated pages go one class further towards the long-lived instead, and the average of a page is unchanged.
+//! relocated pages go to the next longer-lived class instead, and the average of a page does not change.
 //!
-//! State: 4 bytes a page. Work: one average for each written page.
+//! State: 4 bytes for each page. Work: one average for each written page.
 
 use serde::{Deserialize, Serialize};
 
 use crate::content::Content;
 use crate::separator::{Separator, Sizes, Victim};
 
-/// Classes, from the shortest-lived; the bounds between them are a factor of four apart, from 1/16 to 16 times the average.
+/// Number of classes, the shortest-lived first; the bounds between them are a factor of four apart, from 1/16 to 16
+/// times the average.
 const CLASSES: u8 = 6;
-/// A page's average moves by 1/4 of the distance to a life, that of all pages by 1/1024 of the distance to a page's.
+/// A page's average moves by 1/4 of the distance to a lifetime, that of all pages by 1/1024 of the distance to a
+/// page's.
 const FADE: u32 = 2;
 const FADE_ALL: u32 = 10;
 
-/// Averages of lives, in host pages.
+/// Average lifetimes, in host pages.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Fadac {
-    /// Of each page; 0: none was overwritten yet.
+    /// Of each page; 0: it was never overwritten.
     pages: Vec<u32>,
-    /// Of all, times 1,024.
+    /// Of all pages, times 1,024.
     all: u64,
     /// The class of the page that was written last.
     class: u8,
@@ -36,7 +38,7 @@ impl Separator for Fadac {
         CLASSES
     }
 
-    /// Begins with an average of one turnover of the logical space.
+    /// Starts with an average of one turnover of the logical space.
     fn new(sizes: &Sizes) -> Self {
         Fadac {
             pages: vec![0; sizes.logical_pages as usize],

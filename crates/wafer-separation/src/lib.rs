@@ -1,13 +1,13 @@
-//! Separation inside the drive: pages that are likely to be invalidated at about the same time are written
-//! together, within the data of each handle, without hints from the host.
+//! Separation inside the drive: within the data of each handle, pages that are likely to be invalidated at about the
+//! same time are written together, without hints from the host.
 //!
-//! A written page is known by how long its previous content lived: the host pages written between that write and
+//! A written page is classified by how long its previous content lived: the host pages written between that write and
 //! this one. The device takes that from the birth of the segment that held the page, so it is precise to 1/64 reclaim
-//! unit. It costs 16 bytes a segment and a look at the map for each page, only where separation is on. Relocated
-//! pages are separated by what is known of their reclaim unit.
+//! unit. This costs 16 bytes for each segment and a map lookup for each page, only if separation is on. Relocated pages
+//! are separated by properties of their reclaim unit.
 //!
-//! To add a rule: copy a file of this crate, implement [`Separator`], and name the file twice here, in a `mod`
-//! line and in the table.
+//! To add a rule, copy a file of this crate, implement [`Separator`], and name the file twice here: in a `mod` line and
+//! in the table.
 
 mod autostream;
 mod content;
@@ -47,19 +47,20 @@ macro_rules! separations {
         }
 
         impl Separation {
-            /// Returns the open reclaim units of a handle for what the host writes.
+            /// Returns the number of open reclaim units of a handle for host writes.
             pub fn host_classes(self) -> u8 {
                 match self { $(Separation::$name => <$rule>::HOST_CLASSES,)* }
             }
 
-            /// Returns the open reclaim units of a handle for relocated data; `generations` is `gc.generations`.
+            /// Returns the number of open reclaim units of a handle for relocated data; `generations` is
+            /// `gc.generations`.
             pub fn relocated_classes(self, generations: u8) -> u8 {
                 match self {
                     $(Separation::$name => <$rule>::relocated_classes(generations),)*
                 }
             }
 
-            /// Returns the rule, knowing nothing yet.
+            /// Returns the rule, which has learned nothing yet.
             pub fn rule(self, sizes: &Sizes) -> Rule {
                 match self { $(Separation::$name => Rule::$name(<$rule>::new(sizes)),)* }
             }
@@ -134,12 +135,12 @@ macro_rules! separations {
 }
 
 separations! {
-    /// Written pages in two classes, by whether their last content lived longer than reclaim units of the short-lived
-    /// class do; relocated pages in four, by age (SepBIT, FAST '22; lifespans and ages count from the opening of
-    /// reclaim units; pages have none of their own).
+    /// Written pages in two classes, by whether their last content outlived the reclaim units of the short-lived class;
+    /// relocated pages in four, by age (SepBIT, FAST '22; lifespans and ages count from the opening of reclaim units,
+    /// as pages have no ages of their own).
     Sepbit => sepbit::SepBit,
-    /// Written pages in the two classes of `sepbit`, relocated pages in four by how often they were moved (after MiDAS,
-    /// FAST '24, whose sizing of groups is `gc.policy = "midas"`).
+    /// Written pages in the two classes of `sepbit`, relocated pages in four by how often they were relocated (after
+    /// MiDAS, FAST '24, whose sizing of groups is `gc.policy = "midas"`).
     Midas => midas::Midas,
     /// Written pages in four classes a factor of four apart, by how long their last content lived; relocated pages stay
     /// in their class (after multi-log, Stoica and Ailamaki, VLDB '13).
@@ -148,17 +149,17 @@ separations! {
     /// region below (DAC, Chiang, Lee and Chang, 1999).
     Dac => dac::Dac,
     /// Written pages in five clusters, each in the one whose centre is nearest to how long its last content lived;
-    /// relocated pages move one cluster towards the long-lived (after WARCIP, SYSTOR '19, without splitting and merging
+    /// relocated pages move to the next longer-lived cluster (after WARCIP, SYSTOR '19, without splitting and merging
     /// clusters).
     Warcip => warcip::Warcip,
     /// Written pages in six streams, by how often and how recently their chunk of up to 256 pages was written;
     /// relocated pages stay in their stream (AutoStream's SFR, SYSTOR '17).
     AutoStream => autostream::AutoStream,
     /// Written pages in six classes, by the fading average of how long their contents lived, around that of all pages;
-    /// relocated pages move one class towards the long-lived (after FADaC, SYSTOR '19).
+    /// relocated pages move to the next longer-lived class (after FADaC, SYSTOR '19).
     Fadac => fadac::Fadac,
-    /// Pages that overwrite a regular stream's data early, by when that stream will return; relocated pages of these
-    /// separately, others by up to `gc.generations`. Only handles with such pages are split, as many as the spare
-    /// reclaim units allow. The policy may request it.
+    /// Pages that overwrite a regular stream's data early are grouped by when that stream will return; when relocated,
+    /// they stay apart from others, which go by generation, up to `gc.generations`. Only handles with such pages are
+    /// split, as many as the spare reclaim units allow. The policy may request it.
     DeathTime => death_time::DeathTimes,
 }

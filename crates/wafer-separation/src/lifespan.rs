@@ -1,11 +1,11 @@
-//! The lifespan by which SepBIT and MiDAS divide written pages: whether the last content of a page outlived the
+//! The lifespan by which SepBIT and MiDAS classify written pages: whether the last content of a page outlived the
 //! reclaim units of the short-lived class. SepBIT counts from the opening of a unit, MiDAS here from its closing.
 
 use serde::{Deserialize, Serialize};
 
 use crate::separator::Victim;
 
-/// Lifespans of collected reclaim units that make up one estimate.
+/// Number of lifespans of collected reclaim units in one estimate.
 const SAMPLE: u32 = 16;
 
 /// Mean lifespan of reclaim units of class 0 when they are collected.
@@ -21,7 +21,7 @@ impl Lifespan {
         Lifespan { mean: f64::INFINITY, sum: 0.0, seen: 0 }
     }
 
-    /// Returns the class of a page whose last content lived so long; none: the long-lived class.
+    /// Returns the class of a page whose last content had this lifetime; `None`: the long-lived class.
     #[inline(always)]
     pub(crate) fn class(&self, lived: Option<u64>) -> u8 {
         lived.is_none_or(|pages| pages as f64 >= self.mean).into()

@@ -1,4 +1,4 @@
-//! MiDAS: written pages in two classes by lifespan, relocated ones by how often they were moved (after Oh et al.,
+//! MiDAS: written pages in two classes by lifespan, relocated ones by how often they were relocated (after Oh et al.,
 //! "MiDAS", FAST '24, whose sizing of groups is the GC policy `midas`).
 
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use crate::content::Content;
 use crate::lifespan::Lifespan;
 use crate::separator::{Separator, Sizes, Victim};
 
-/// Groups of relocated data.
+/// Number of groups of relocated data.
 const GROUPS: u8 = 4;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]

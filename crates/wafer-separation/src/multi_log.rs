@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::content::Content;
 use crate::separator::{Separator, Sizes, Victim};
 
-/// Lives at which the next class begins, in turnovers of the logical space.
+/// Lifetimes at which the next class begins, in turnovers of the logical space.
 const BOUNDS: [f64; 3] = [1.0 / 16.0, 0.25, 1.0];
 
 /// Learns nothing.

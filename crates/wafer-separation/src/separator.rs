@@ -1,13 +1,13 @@
-//! What every rule of separation implements, and what it knows.
+//! The interface of a separation rule, and the information that it gets.
 
 use crate::content::Content;
 
-/// What is known of a reclaim unit that is collected.
+/// Properties of a reclaim unit that is collected.
 #[derive(Clone, Copy, Debug)]
 pub struct Victim {
-    /// Class of what the host wrote; 0 for relocated data.
+    /// Class of host writes; 0 for relocated data.
     pub class: u8,
-    /// 1 + the class of relocated data; 0 for what the host wrote.
+    /// 1 + the class of relocated data; 0 for host writes.
     pub generation: u8,
     /// Host pages written to the device since it was closed.
     pub age: u64,
@@ -20,30 +20,29 @@ pub struct Victim {
 /// The sizes that rules depend on.
 #[derive(Clone, Copy, Debug)]
 pub struct Sizes {
-    /// Logical pages of the device.
+    /// Number of logical pages of the device.
     pub logical_pages: u64,
-    /// Reclaim unit handles.
+    /// Number of reclaim unit handles.
     pub handles: u16,
-    /// Handles that may be split at once.
+    /// Maximum number of split handles.
     pub split_handles: u16,
-    /// Classes of relocated data.
+    /// Number of classes of relocated data.
     pub relocated_classes: u8,
 }
 
-/// A rule of separation with what it has learned. Times are in host pages written to the device.
+/// A separation rule with its learned state. Times are in host pages written to the device.
 ///
-/// Dispatch is static: the device matches on the rule once a page and the rule's code is inlined.
+/// Dispatch is static: the device matches on the rule once for each page, and the rule's code is inlined.
 pub trait Separator: Sized {
-    /// Open reclaim units of a handle for what the host writes.
+    /// Number of open reclaim units of a handle for host writes.
     const HOST_CLASSES: u8;
     /// Whether the rule splits every handle at all times.
     const SPLITS_ALL: bool = true;
 
-    /// Returns the open reclaim units of a handle for relocated data; `generations` is
-    /// `gc.generations`.
+    /// Returns the number of open reclaim units of a handle for relocated data; `generations` is `gc.generations`.
     fn relocated_classes(generations: u8) -> u8;
 
-    /// Creates the rule, knowing nothing yet.
+    /// Creates the rule, which has learned nothing yet.
     fn new(sizes: &Sizes) -> Self;
 
     /// Returns whether the pages of a handle go to several open reclaim units.
@@ -63,8 +62,8 @@ pub trait Separator: Sized {
     #[inline(always)]
     fn write(&mut self, _page: u64, _handle: u32, _old: Option<impl Content>) {}
 
-    /// Returns the class of a written page, and its predicted death time; `old` is the content that it
-    /// replaces. Before any page was written, the class of a page of which nothing is known.
+    /// Returns the class of a written page, and its predicted death time; `old` is the content that it replaces. Before
+    /// any page was written, this is the class of a page of unknown lifetime.
     fn host_class(&self, handle: u32, old: Option<impl Content>, now: u64) -> (u8, u64);
 
     /// Learns from a collection, and returns the class of the victim's valid pages.

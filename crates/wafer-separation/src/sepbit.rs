@@ -1,9 +1,9 @@
 //! SepBIT: written pages in two classes by lifespan, relocated ones by age (Wang et al., "Separating data via block
-//! invalidation time inference", FAST '22, algorithm 1). Lifespans and ages count host pages written since the
-//! reclaim unit was opened, as the paper's `t - C.creation_time`; the paper takes the age of relocated data for each
-//! block from its last user write, here it is that of the reclaim unit.
+//! invalidation time inference", FAST '22, algorithm 1). Lifespans and ages count host pages written since the reclaim
+//! unit was opened, as the paper's `t - C.creation_time`; the paper takes the age of relocated data from the last user
+//! write of each block; here it is that of the reclaim unit.
 //!
-//! State: 24 bytes. Work: one look at the birth of the old content for each written page.
+//! State: 24 bytes. Work: one lookup of the birth of the old content for each written page.
 
 use serde::{Deserialize, Serialize};
 

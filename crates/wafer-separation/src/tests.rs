@@ -7,7 +7,7 @@ use super::sepbit::SepBit;
 use super::warcip::Warcip;
 use super::{Content, Separator, Sizes, Victim};
 
-/// The lifespan of a reclaim unit that was open for 50 pages. MiDAS counts from its closing.
+/// Host pages for which each reclaim unit was open. MiDAS counts only from its closing.
 const OPEN_FOR: u64 = 50;
 
 fn victim(class: u8, generation: u8, age: u64) -> Victim {
@@ -19,13 +19,13 @@ fn rule<S: Separator>() -> S {
     let sizes = Sizes { logical_pages: 1600, handles: 1, split_handles: 1, relocated_classes: 4 };
     let mut rule = S::new(&sizes);
     (0..16).for_each(|at| _ = rule.collect(&victim(0, 0, 70 + at * 4), 0));
-    // Neither other classes of the host nor relocated data count.
+    // Neither other host classes nor relocated data count.
     (0..16).for_each(|_| _ = rule.collect(&victim(1, 0, 9000), 0));
     (0..16).for_each(|_| _ = rule.collect(&victim(0, 1, 9000), 0));
     rule
 }
 
-/// Content that lived so long, in a reclaim unit of this class.
+/// Content of this lifetime, in a reclaim unit of this class.
 #[derive(Clone, Copy)]
 struct Old {
     lived: u64,
@@ -57,9 +57,9 @@ fn class(rule: &impl Separator, lived: Option<u64>) -> u8 {
 #[test]
 fn sepbit_compares_lives_with_those_of_the_short_lived_class() {
     let mut rule: SepBit = rule();
-    // From the opening of the reclaim units, of which the mean age since closing is 100.
+    // Counted from the opening of the reclaim units, whose mean age since closing is 100.
     assert_eq!([Some(149), Some(150), None].map(|lived| class(&rule, lived)), [0, 1, 1]);
-    // Survivors of the short-lived class apart; the others by age, at 4 and 16 lifespans.
+    // Survivors of the short-lived class stay apart; the others go by age, with bounds at 4 and 16 lifespans.
     assert_eq!(rule.collect(&victim(0, 0, 9999), 0), 0);
     let mut by_age = |existed: u64| rule.collect(&victim(1, 0, existed - OPEN_FOR), 0);
     assert_eq!([599, 600, 2399, 2400].map(&mut by_age), [1, 2, 2, 3]);
@@ -90,7 +90,7 @@ fn multi_log_has_classes_a_factor_of_four_apart_and_keeps_them() {
     assert_eq!(lives.map(|lived| class(&rule, lived)), [0, 1, 1, 2, 2, 3]);
     assert_eq!(class(&rule, None), 3);
     assert_eq!(rule.collect(&victim(2, 0, 5), 0), 2);
-    // What was relocated to class 2 is of generation 3.
+    // Data relocated to class 2 is of generation 3.
     assert_eq!(rule.collect(&victim(0, 3, 5), 0), 2);
 }
 
@@ -101,7 +101,7 @@ fn warcip_takes_the_nearest_centre_and_moves_it() {
     let lives = [0, 31, 32, 125, 126, 2000, 2001, 1 << 40].map(Some);
     assert_eq!(lives.map(|lived| class(&rule, lived)), [0, 0, 1, 1, 2, 3, 4, 4]);
     assert_eq!(class(&rule, None), 4);
-    // Twenty segments whose first page lived for 120 pages draw the second centre there, so that 126 is nearer to it.
+    // Twenty segments whose first page lived for 120 pages pull the second centre there, so 126 is nearer to it.
     (0..20).for_each(|_| _ = rule.begin_segment(0, Some(Old { lived: 120, class: 0 }), 0));
     assert_eq!(class(&rule, Some(126)), 1);
     assert_eq!(class(&rule, Some(31)), 0);
@@ -122,7 +122,7 @@ fn autostream_counts_the_writes_of_a_chunk_and_follows_sequential_ones() {
     assert_eq!([20, 8].map(&mut write), [0, 0], "following pages were not counted");
     let counts: Vec<u8> = (0..40).map(|_| write(30)).collect();
     assert_eq!([counts[30], counts[31], counts[39]], [4, 5, 5], "the last stream takes the rest");
-    // 46 writes were counted, and as many here as end three periods: the 40 of page 30 became 5.
+    // 46 writes were counted so far; these complete three periods, and the count of page 30 goes from 40 to 5.
     (0..3 * 6400 - 46).for_each(|at| _ = write(100 + 2 * (at % 700)));
     assert_eq!(write(30), 2);
     assert_eq!([rule.collect(&victim(3, 0, 5), 0), rule.collect(&victim(0, 2, 5), 0)], [3, 1]);
@@ -130,7 +130,7 @@ fn autostream_counts_the_writes_of_a_chunk_and_follows_sequential_ones() {
 
 #[test]
 fn fadac_compares_the_average_of_a_page_with_that_of_all() {
-    // The average of all begins at 1,600 and moves to 1,660 here.
+    // The average of all pages starts at 1,600 and moves to 1,660 here.
     let mut rule: Fadac = rule();
     assert_eq!(class(&rule, None), 5, "nothing is known");
     let mut write = |page, lived: Option<u64>| {
@@ -140,7 +140,7 @@ fn fadac_compares_the_average_of_a_page_with_that_of_all() {
     let lives = [90, 110, 390, 410, 1590, 1610, 6390, 6500, 25_500, 27_000].map(Some);
     let classes: Vec<u8> = (0..).zip(lives).map(|(page, lived)| write(page, lived)).collect();
     assert_eq!(classes, [0, 1, 1, 2, 2, 3, 3, 4, 4, 5]);
-    // From 27,000 by a quarter of the distance to 100 at a time: 20,275; 15,232; 11,449; 8,612; 6,484.
+    // From 27,000 by a quarter of the distance to 100 each time: 20,275; 15,232; 11,449; 8,612; 6,484.
     let falling: Vec<u8> = (0..5).map(|_| write(9, Some(100))).collect();
     assert_eq!(falling, [4, 4, 4, 4, 3]);
     assert_eq!(write(9, None), 3, "a page that was deallocated is remembered");

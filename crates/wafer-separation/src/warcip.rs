@@ -1,30 +1,29 @@
-//! WARCIP: written pages in clusters by how long their last content lived, each page to the cluster with the nearest
-//! centre; relocated pages one cluster further towards the long-lived (after Yang, Pei and Yang, "WARCIP: write
-//! amplification reduction by clustering I/O pages", SYSTOR '19, with a fixed number of clusters: it does not split and
-//! merge them).
+//! WARCIP: each written page goes to the cluster whose centre is nearest to how long its last content lived, each
+//! relocated page to the next longer-lived cluster (after Yang, Pei and Yang, "WARCIP: write amplification reduction by
+//! clustering I/O pages", SYSTOR '19, with a fixed number of clusters, which are not split or merged).
 //!
-//! State: five centres. Work: one look at the birth of the old content and five comparisons for each written page. A
-//! centre moves with the first page of each segment that its cluster begins, 64 in a reclaim unit, instead of with all pages
-//! of a block.
+//! State: five centres. Work: one lookup of the birth of the old content and five comparisons for each written page. A
+//! centre moves with the first page of each segment that its cluster begins, 64 in a reclaim unit, instead of with all
+//! pages of a block.
 
 use serde::{Deserialize, Serialize};
 
 use crate::content::Content;
 use crate::separator::{Separator, Sizes, Victim};
 
-/// Clusters, from the shortest-lived.
+/// Number of clusters, the shortest-lived first.
 const CLUSTERS: usize = 5;
-/// A centre moves by this part of the distance to a page.
+/// A centre moves by one part in this many of the distance to a page.
 const INERTIA: i64 = 16;
 
-/// Mean lives of the pages of each cluster, in host pages.
+/// Mean lifetime of the pages of each cluster, in host pages.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Warcip {
     centres: [i64; CLUSTERS],
 }
 
 impl Warcip {
-    /// Returns the cluster of a page whose last content lived so long; none: the longest-lived.
+    /// Returns the cluster of a page whose last content had this lifetime; `None`: the longest-lived.
     #[inline(always)]
     fn nearest(&self, lived: Option<u64>) -> usize {
         let Some(lived) = lived else { return CLUSTERS - 1 };
@@ -40,7 +39,7 @@ impl Separator for Warcip {
         CLUSTERS as u8
     }
 
-    /// Begins with centres a factor of four apart, the longest at two turnovers of the logical space.
+    /// Starts with centres a factor of four apart, the longest at two turnovers of the logical space.
     fn new(sizes: &Sizes) -> Self {
         let centre = |at: usize| (2 * sizes.logical_pages as i64) >> (2 * (CLUSTERS - 1 - at));
         Warcip { centres: std::array::from_fn(centre) }

@@ -1,22 +1,22 @@
 //! Translation pages: the map of a drive that does not hold all of it in memory.
 //!
 //! # What it is
-//! [`Translation`] is the map of DFTL (Gupta, Kim, Urgaonkar, ASPLOS 2009), as far as it writes. The map is cut into
-//! *translation pages* of one flash page each. A cache of memory holds those used last; one that is missing is read from
-//! flash, and the one that was used longest ago leaves for it, programmed if an entry in it changed. Flash for
-//! translation pages is a [`Region`] of its own.
+//! [`Translation`] models the flash work of the map of DFTL (Gupta, Kim, Urgaonkar, ASPLOS 2009). The map is divided
+//! into *translation pages* of one flash page each. A cache in memory holds those used last. On a miss the page is read
+//! from flash and evicts the one used longest ago, which is programmed if an entry in it changed. Translation pages
+//! have a [`Region`] of flash of their own.
 //!
 //! # Invariants
-//! - The cache holds each translation page at most once, and at most as many as it has places.
+//! - The cache holds each translation page at most once, and no more than its capacity.
 //! - Each translation page that was ever programmed is valid in exactly one place of the region.
 //! - At least one unit of the region is free.
 //!
 //! # Error model
-//! Numbers of translation pages are asserted. What comes from a file is checked by [`Translation::resume`].
+//! Numbers of translation pages are asserted. [`Translation::resume`] checks state from a file.
 //!
 //! # What it does not implement
-//! The entries themselves: who uses it knows where its pages are. Time. The loss of what is cached: the cache survives
-//! a power loss.
+//! The entries themselves: the caller knows where its pages are. Time. Loss of cached entries: the cache survives a
+//! power loss.
 
 mod region;
 
@@ -30,9 +30,9 @@ pub use region::Region;
 /// Flash work for the map.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
-    /// Translation pages read, because they were not in the cache.
+    /// Translation pages read because they were not in the cache.
     pub reads: u64,
-    /// Translation pages programmed, those that the region moved included.
+    /// Translation pages programmed, including those that the region moved.
     pub programs: u64,
 }
 
@@ -44,16 +44,17 @@ pub struct Translation {
     region: Region,
 }
 
-/// A map as a value.
+/// The state of a map, for saving.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TranslationState {
-    /// The cache, from the page used last on.
+    /// The cache, the page used last first.
     cached: Vec<(u32, bool)>,
     region: Region,
 }
 
 impl Translation {
-    /// Creates a map of `pages` translation pages, none of them programmed, with a cache of `most`. Both are at least 1.
+    /// Creates a map of `pages` translation pages, none of them programmed, with a cache of `most`. Both are raised to
+    /// at least 1.
     pub fn new(pages: u32, most: u64) -> Self {
         let pages = pages.max(1);
         let most = usize::try_from(most.min(u64::from(pages))).unwrap_or(usize::MAX);
@@ -66,7 +67,7 @@ impl Translation {
         self.region.pages()
     }
 
-    /// Uses a translation page. `changes`: whether an entry in it changes.
+    /// Uses a translation page. `changes` says whether an entry in it changes.
     #[inline]
     pub fn touch(&mut self, page: u32, changes: bool) -> Work {
         if let Some(changed) = self.cache.get_mut(&page) {
@@ -86,16 +87,16 @@ impl Translation {
         Work { reads, programs }
     }
 
-    /// Returns the map as a value.
+    /// Returns the state of the map.
     pub fn state(&self) -> TranslationState {
         let cached = self.cache.iter().map(|(page, changed)| (*page, *changed)).collect();
         TranslationState { cached, region: self.region.clone() }
     }
 
-    /// Takes over a saved map of the same sizes.
+    /// Restores a saved map of the same sizes.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// What is wrong with the saved map.
     pub fn resume(&mut self, saved: TranslationState) -> Result<(), String> {
         let TranslationState { cached, mut region } = saved;
         if cached.len() > self.cache.cap().get() {
@@ -118,7 +119,7 @@ impl Translation {
     /// Checks the invariants.
     ///
     /// # Errors
-    /// What does not hold.
+    /// The invariant that does not hold.
     pub fn check(&self) -> Result<(), String> {
         let stray = self.cache.iter().find(|(page, _)| **page >= self.pages());
         stray.map_or(Ok(()), |(page, _)| Err(format!("translation page {page} is cached")))?;

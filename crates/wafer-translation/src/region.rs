@@ -1,28 +1,28 @@
 //! Flash for translation pages, outside the reclaim units.
 //!
-//! Assumption: no drive publishes where its map lies. The region has room for the map twice and for two more units, in
-//! units of 1/32 of the map: it costs the drive a fifth of a percent of its flash. It is written as a log, and when only one
-//! unit is free, the valid pages of the closed one with the fewest move to the one that was just opened.
+//! Assumption, as no drive publishes where its map lies: the region has room for the map twice and for two more units,
+//! in units of 1/32 of the map, which costs the drive a fifth of a percent of its flash. It is written as a log. When
+//! the last free unit is opened, the valid pages of the closed unit with the fewest move to it.
 
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-/// In place of a number: there is none.
+/// Stands for no page.
 const NONE: u32 = u32::MAX;
-/// Units that hold the map once.
+/// Number of units that hold the map once.
 const UNITS: u32 = 32;
 
 /// A log of translation pages with greedy collection; see the crate.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Region {
     pages: u32,
-    /// The translation page in each flash page; none where it was never programmed, or is no longer valid.
+    /// The translation page in each flash page; `NONE` if the flash page is not programmed or no longer valid.
     flash: Vec<u32>,
-    /// The unit that is written, and its pages that were.
+    /// The unit that is being written, and the number of its written pages.
     open: u32,
     written: u32,
-    /// Free units, in order of erasing.
+    /// Free units, in order of erasure.
     free: VecDeque<u32>,
     /// The flash page of each translation page.
     #[serde(skip)]
@@ -57,7 +57,7 @@ impl Region {
         self.places[page as usize] != NONE
     }
 
-    /// Programs a translation page. Returns how many flash pages that takes, those that move included.
+    /// Programs a translation page. Returns how many flash pages that takes, including moved ones.
     pub fn program(&mut self, page: u32) -> u64 {
         let old = self.places[page as usize];
         if old != NONE {
@@ -69,14 +69,14 @@ impl Region {
         moved + 1
     }
 
-    /// Opens a unit, and collects if none is left free. Returns the pages moved.
+    /// Opens a unit, and collects if none is left free. Returns the number of pages moved.
     fn open_next(&mut self) -> u64 {
         let Some(next) = self.free.pop_front() else { unreachable!("one unit is always free") };
         (self.open, self.written) = (next, 0);
         if !self.free.is_empty() {
             return 0;
         }
-        // None but the open one is free, so the others are closed. They have twice the space of the map: at most half of
+        // No unit is free, so all but the open one are closed. They have twice the space of the map: at most half of
         // the victim is valid.
         let closed = (0..self.valid.len() as u32).filter(|unit| *unit != self.open);
         let Some(victim) = closed.min_by_key(|unit| self.valid[*unit as usize]) else { return 0 };
@@ -102,10 +102,10 @@ impl Region {
         self.places[page as usize] = at;
     }
 
-    /// Continues as a saved region of `pages` translation pages: checks what was saved and derives the rest.
+    /// Resumes as a saved region of `pages` translation pages: checks the saved fields and derives the rest.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// What is wrong with the saved region.
     pub(crate) fn resume(&mut self, pages: u32) -> Result<(), String> {
         let (units, size) = (units(pages), unit_pages(pages));
         if self.pages != pages || self.flash.len() as u64 != u64::from(units) * u64::from(size) {
@@ -127,7 +127,7 @@ impl Region {
     /// Checks the invariants.
     ///
     /// # Errors
-    /// What does not hold.
+    /// The invariant that does not hold.
     pub(crate) fn check(&self) -> Result<(), String> {
         let size = unit_pages(self.pages) as usize;
         for (unit, pages) in (0..).zip(self.flash.chunks(size)) {
@@ -158,12 +158,10 @@ impl Region {
     }
 }
 
-/// Returns the pages of a unit.
 fn unit_pages(pages: u32) -> u32 {
     pages.div_ceil(UNITS)
 }
 
-/// Returns the units of the region.
 fn units(pages: u32) -> u32 {
     2 * pages.div_ceil(unit_pages(pages)) + 2
 }

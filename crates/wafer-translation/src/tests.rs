@@ -14,9 +14,9 @@ fn the_page_used_longest_ago_leaves_and_is_programmed_if_it_changed() {
     assert_eq!(map.touch(0, true), Work::default());
     assert_eq!(map.touch(1, false), Work::default());
     map.touch(0, false);
-    // Page 1 leaves as it came. Neither was ever in flash.
+    // Page 1 leaves unchanged. Neither page was ever in flash.
     assert_eq!(map.touch(2, false), Work { reads: 0, programs: 0 });
-    // Page 0 leaves, changed; then page 2 for page 0, which is read.
+    // Page 0 leaves, changed; then page 2 leaves for page 0, which is read.
     assert_eq!(map.touch(3, false), Work { reads: 0, programs: 1 });
     assert_eq!(map.touch(0, false), Work { reads: 1, programs: 0 });
     assert_eq!(map.check(), Ok(()));
@@ -31,7 +31,7 @@ fn the_region_collects_at_little_cost() {
         programs += map.touch((random >> 33) as u32 % 1000, true).programs;
         debug_assert_eq!(map.check(), Ok(()));
     }
-    // One for each, and what greedy collection with twice the space moves.
+    // One for each change, plus the pages that greedy collection with twice the space moves.
     assert!((115_000..130_000).contains(&programs), "{programs}");
 }
 

@@ -1,18 +1,18 @@
-//! Pages that hosts wrote and that wait before they reach the reclaim units.
+//! Host-written pages that wait in front of the reclaim units.
 //!
 //! # What it is
-//! [`WriteCache`] is one of two things. A *write buffer* of memory holds each page once: a page that is written again
-//! joins what waits. An *SLC cache* is a log of flash: each write takes a place in it, and what it replaces wastes its
-//! place until its turn. In both the page that has waited longest leaves first.
+//! [`WriteCache`] is one of two things. A *write buffer* in memory holds each page once: a page that is written again
+//! is merged with the waiting one. An *SLC cache* is a log in flash: each write takes a place in it, and the place of a
+//! replaced page is wasted until its turn. In both, the page that has waited longest leaves first.
 //!
 //! # Invariants
 //! - Each page waits at most once.
-//! - A buffer holds at most its pages; a log has at most as many places in use as it has pages.
-//! - What leaves is a write of one page, or, if hosts wrote only a part of it, of its first logical block.
+//! - A buffer holds at most its capacity in pages; a log has at most that many places in use.
+//! - A page leaves as a write of the whole page or, if hosts wrote only a part of it, of its first logical block.
 //!
 //! # Error model
-//! Commands are those that a device accepts: within their namespace. What comes from a file is checked by
-//! [`WriteCache::check`].
+//! Commands must be those that a device accepts: within their namespace. [`WriteCache::check`] checks state from a
+//! file.
 //!
 //! # What it does not implement
 //! Counters and the map: they are the device's. Time.
@@ -23,7 +23,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use wafer_interface::{Command, NsId, Op, Placement};
 
-/// Maximum logical blocks of a page: 64 KiB of 512 bytes.
+/// Maximum number of logical blocks of a page: 64 KiB of 512 bytes.
 const MOST_BLOCKS: u64 = 128;
 
 /// A page of a namespace.
@@ -32,19 +32,19 @@ type Page = (u8, u64);
 /// How pages wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kind {
-    /// Memory: a page that is written again is united with what waits.
+    /// Memory: a page that is written again is merged with the waiting one.
     Buffer,
-    /// A log of flash pages: each write is programmed there, whole.
+    /// A log of flash pages: each write is programmed there as a whole page.
     Log,
 }
 
-/// A page that waits, or the place of one that does no more.
+/// A page that waits, or the place of one that no longer does.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Entry {
     page: Page,
     /// Placement identifier of the newest write.
     placement: u16,
-    /// Logical blocks that were written, as bits.
+    /// Written logical blocks, one bit each.
     blocks: u128,
 }
 
@@ -52,7 +52,7 @@ struct Entry {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct WriteCache {
     kind: Kind,
-    /// Maximum pages, at least 1.
+    /// Maximum number of pages, at least 1.
     most: u64,
     blocks_per_page: u64,
     /// Places in the order of writing; those without blocks are empty.
@@ -72,13 +72,13 @@ impl WriteCache {
         WriteCache { kind, most: most.max(1), blocks_per_page, entries, first: 0, waiting }
     }
 
-    /// Returns what it is.
+    /// Returns how pages wait.
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// Takes a write. What has to leave for it is appended to `out`. Returns how many of its pages are programmed
-    /// into the cache, and how many of these only after the rest of the page is read.
+    /// Takes a write. Writes of pages that leave to make room are appended to `out`. Returns how many of its pages are
+    /// programmed into the cache, and how many of these only after the rest of the page is read.
     pub fn write(&mut self, command: &Command, out: &mut Vec<Command>) -> (u64, u64) {
         let (size, end) = (self.blocks_per_page, command.lba + u64::from(command.blocks));
         let (mut programmed, mut in_part) = (0, 0);
@@ -111,7 +111,7 @@ impl WriteCache {
         (programmed, in_part)
     }
 
-    /// Forgets the whole pages of a range of logical blocks of a namespace. `lost` hears of each that waited.
+    /// Drops the whole pages of a range of logical blocks of a namespace, and calls `lost` for each that waited.
     pub fn deallocate(&mut self, command: &Command, mut lost: impl FnMut(u64)) {
         let end = command.lba + u64::from(command.blocks);
         let pages = command.lba.div_ceil(self.blocks_per_page)..end / self.blocks_per_page;
@@ -133,7 +133,7 @@ impl WriteCache {
         self.compact();
     }
 
-    /// Forgets all pages of a namespace.
+    /// Drops all pages of a namespace.
     pub fn delete(&mut self, namespace: NsId) {
         for at in 0..self.entries.len() {
             let Entry { page, blocks, .. } = self.entries[at];
@@ -144,7 +144,7 @@ impl WriteCache {
         self.compact();
     }
 
-    /// Lets everything leave.
+    /// Empties the cache; the writes are appended to `out`.
     pub fn drain(&mut self, out: &mut Vec<Command>) {
         while let Some(entry) = self.pop() {
             out.extend(self.leaving(entry));
@@ -162,10 +162,10 @@ impl WriteCache {
         self.waiting.contains_key(&(namespace.0, page))
     }
 
-    /// Takes over a saved cache of the same sizes. `pages` returns the pages of a namespace, if there is one.
+    /// Restores a saved cache of the same sizes. `pages` returns the number of pages of a namespace, if it exists.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// What is wrong with the saved cache.
     pub fn resume(
         &mut self,
         saved: WriteCache,
@@ -187,7 +187,7 @@ impl WriteCache {
     /// Checks the invariants.
     ///
     /// # Errors
-    /// What does not hold.
+    /// The invariant that does not hold.
     pub fn check(&self, pages: impl Fn(NsId) -> Option<u64>) -> Result<(), String> {
         let waiting = self.entries.iter().filter(|entry| entry.blocks != 0);
         if waiting.clone().count() != self.waiting.len() {
@@ -211,7 +211,7 @@ impl WriteCache {
         Ok(())
     }
 
-    /// The blocks of a whole page.
+    /// Returns the blocks of a whole page.
     fn whole(&self) -> u128 {
         u128::MAX >> (MOST_BLOCKS - self.blocks_per_page)
     }
@@ -227,7 +227,7 @@ impl WriteCache {
         }
     }
 
-    /// Takes the oldest place.
+    /// Removes the oldest place.
     fn pop(&mut self) -> Option<Entry> {
         let entry = self.entries.pop_front()?;
         self.first += 1;
@@ -259,7 +259,7 @@ impl WriteCache {
         at.is_some()
     }
 
-    /// Takes out empty places of a buffer, where they are most: in memory they cost nothing but a search.
+    /// Removes the empty places of a buffer if they are the majority: in memory they cost only search time.
     fn compact(&mut self) {
         if self.kind == Kind::Buffer && self.entries.len() > 2 * self.waiting.len() + 64 {
             self.entries.retain(|entry| entry.blocks != 0);

@@ -1,8 +1,8 @@
-//! The write buffer and the SLC cache: what hosts write waits there before it reaches the reclaim units.
+//! The write buffer and the SLC cache, where host writes wait before they reach the reclaim units.
 //!
 //! Host bytes are counted when a command arrives, everything else when a page leaves the last cache: to the rest of the
-//! device, a page that leaves is a host write. A reclaim unit update lets all pages leave first, so that none of them
-//! enters the new unit.
+//! device, that page is a host write. A reclaim unit update first drains the caches, so that none of their pages enters
+//! the new unit.
 
 use std::ops::Range;
 
@@ -11,11 +11,10 @@ use wafer_interface::{Cause, Command, LBA_BYTES, MediaWork, Observer, Op, RuhId}
 use wafer_write_cache::{Kind, WriteCache};
 
 impl<O: Observer> Device<O> {
-    /// Applies commands to a device with caches.
     #[cold]
     pub(crate) fn apply_cached(&mut self, commands: &[Command]) {
         let mut caches = std::mem::take(&mut self.caches);
-        // What leaves a cache was accepted before.
+        // Writes that leave a cache were accepted earlier.
         let refuses = std::mem::replace(&mut self.refuses, false);
         for command in commands {
             if refuses && self.read_only && !matches!(command.op, Op::Read | Op::Flush) {
@@ -46,7 +45,7 @@ impl<O: Observer> Device<O> {
                 for at in 0..caches.len() {
                     let (cache, later) = caches[at..].split_first_mut().expect("within");
                     cache.deallocate(command, |page| {
-                        // Counted once, where it would be found.
+                        // Each page is counted once, where a read would find it.
                         let below = later.iter().any(|cache| cache.waits(command.namespace, page));
                         let mapped = self.map.as_slice()[(first + page) as usize] != 0;
                         self.counters.deallocated_pages += u64::from(!below && !mapped);
@@ -65,7 +64,7 @@ impl<O: Observer> Device<O> {
                 let size = self.geometry.blocks_per_page();
                 let pages = command.lba / size..(command.lba + blocks).div_ceil(size);
                 let first = self.namespaces[command.namespace.index()].first_page;
-                // Pages of the SLC cache that follow each other.
+                // A run of pages in the SLC cache.
                 let mut run = first + pages.start..first + pages.start;
                 for page in pages {
                     let holder = caches.iter().find(|cache| cache.holds(command.namespace, page));
@@ -131,7 +130,7 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    /// Reports the reads for the parts of pages that a write leaves unwritten: a flash cache programs whole pages.
+    /// Reports the reads that complete partly written pages, because a flash cache programs whole pages.
     fn report_partial_writes(&mut self, cache: &WriteCache, write: &Command) {
         if !self.observer.wants_media() || cache.kind() != Kind::Log {
             return;
@@ -164,7 +163,7 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    /// Adds the bytes of a write to its handle's count, or subtracts them.
+    /// Adds the bytes of a write to the counts of device and handle, or subtracts them.
     fn count_host_bytes(&mut self, write: &Command, count: fn(u64, u64) -> u64) {
         let slot = self.defined_slot(write.namespace, write.placement);
         let slot = slot.unwrap_or(self.namespaces[write.namespace.index()].slots[0]);

@@ -1,7 +1,8 @@
-//! Media maintenance: wear levelling, refresh, read disturb, the time limit of open reclaim units, retirement.
+//! Media maintenance: wear levelling, refresh, read disturb, the time limit of open reclaim units, and retirement.
 //!
-//! The device looks for what is due when a host begins a segment, after as many host pages as a reclaim unit has. Moved
-//! data goes to a separate free reclaim unit, so that cold data does not mix with what collections relocate.
+//! The device checks what is due when a host begins a segment, each time as many host pages were written as a reclaim
+//! unit has. Maintained data goes to a separate free reclaim unit, so that cold data does not mix with data relocated
+//! by collections.
 
 use crate::device::{Device, Slot};
 use crate::flash::mapping::RuIndex;
@@ -11,18 +12,18 @@ use crate::layout::Layout;
 use wafer_interface::{FdpEvent, FirmwareConfig, Observer, Owner, RgId, RuId, RuhId};
 use wafer_policies::State;
 
-/// A tenth: how much the limits of reclaim units differ from the configured one, either way.
+/// Divisor of the configured limit: the limits of reclaim units deviate from it by up to a tenth, either way.
 const SPREAD: u64 = 10;
 
-/// Why a device refuses to write: its life has ended.
+/// The error of a device at the end of its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the drive is read-only: {retired} of {units} reclaim units are worn out and retired, and no more can be spared"
 )]
 pub struct ReadOnly {
-    /// Reclaim units that are retired.
+    /// Number of retired reclaim units.
     pub retired: usize,
-    /// Reclaim units of the device.
+    /// Number of reclaim units of the device.
     pub units: u32,
 }
 
@@ -38,7 +39,8 @@ fn limit(firmware: &FirmwareConfig, ru: u32) -> u32 {
 }
 
 impl<O: Observer> Device<O> {
-    /// Returns how many reclaim units may be retired: as many as every arrangement of the device can spare.
+    /// Returns how many reclaim units may be retired, which is the number that every arrangement of the device can
+    /// spare.
     pub(crate) fn most_retired(&self) -> u32 {
         if self.geometry.firmware.retire_after == 0 {
             return 0;
@@ -58,7 +60,7 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    /// Looks for what is due, on behalf of handle `by`.
+    /// Performs the maintenance that is due, on behalf of handle `by`.
     #[inline(always)]
     pub(crate) fn maintain(&mut self, by: RuhId) {
         if self.maintenance.as_ref().is_some_and(|m| m.next_look <= self.clock) {
@@ -98,8 +100,8 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    /// Closes the reclaim units that have been open, and written to, for more than `limit` host pages. A handle gets an
-    /// empty one instead.
+    /// Closes reclaim units that have been open for more than `limit` host pages and are not empty. A handle gets a new
+    /// empty one.
     fn close_overdue(&mut self, limit: u64) {
         for slot in 0..self.slots.len() as u32 {
             let Slot { ru, room, .. } = self.slots[slot as usize];
@@ -134,13 +136,13 @@ impl<O: Observer> Device<O> {
         self.closed(group).min_by_key(|ru| self.rus.closed_order[ru.index()])
     }
 
-    /// Returns the closed reclaim unit with the fewest erases, the first of equals.
+    /// Returns the closed reclaim unit with the fewest erases, the first one at a tie.
     fn least_erased(&self, group: u16) -> Option<RuId> {
         self.closed(group).min_by_key(|ru| self.rus.units[ru.index()].erases)
     }
 
-    /// Counts a page read from each of these reclaim units, then moves the data of those with too many, unless the device is
-    /// read-only.
+    /// Counts a page read from each of these reclaim units, then relocates the data of those with too many reads. Does
+    /// nothing if the device is read-only.
     pub(crate) fn count_reads(&mut self, read: &[RuIndex]) {
         let most = self.geometry.firmware.reads_before_move;
         if self.read_only {
@@ -169,15 +171,14 @@ impl<O: Observer> Device<O> {
     /// Checks that the device accepts writes.
     ///
     /// # Errors
-    /// The device is read-only: a reclaim unit is worn out, and it has retired all that it can spare. That is
-    /// permanent.
+    /// The device is permanently read-only, because a reclaim unit is worn out and the device cannot spare another one.
     pub fn check_writable(&self) -> Result<(), ReadOnly> {
         let refused = || ReadOnly { retired: self.retired_rus(), units: self.geometry.ru_count };
         if self.read_only { Err(refused()) } else { Ok(()) }
     }
 
-    /// Returns the reclaim units that can still be retired, as a percentage of those that a fresh device can spare,
-    /// rounded down; `None` if none is ever retired.
+    /// Returns the number of reclaim units that can still be retired, as a percentage of those that a fresh device can
+    /// spare, rounded down; `None` if the device never retires any.
     pub fn spare_percent(&self) -> Option<u8> {
         let retires = self.geometry.firmware.retire_after > 0;
         let left = self.maintenance.as_ref().filter(|_| retires)?.spare;
@@ -185,8 +186,8 @@ impl<O: Observer> Device<O> {
         Some((u64::from(left) * 100 / most).min(100) as u8)
     }
 
-    /// Erases a reclaim unit that holds no valid page. If it is worn out, it is retired; if no more can be spared, the
-    /// device is read-only once the current command is done.
+    /// Erases a reclaim unit without valid pages. If it is worn out, it is retired; if the device cannot spare it, the
+    /// device is read-only after the current command.
     pub(crate) fn erase(&mut self, ru: RuId, group: u16) {
         self.rus.erase(ru.0, group);
         let Some(maintenance) = &mut self.maintenance else { return };

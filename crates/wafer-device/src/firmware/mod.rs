@@ -1,5 +1,5 @@
-//! What a drive does in addition to garbage collection: caches in front of the reclaim units (`cached.rs`), media
-//! maintenance (`maintenance.rs`), and a map that is not entirely in memory (`translated.rs`). Their state is here.
+//! The state of functions besides garbage collection: caches in front of the reclaim units (`cached.rs`), media
+//! maintenance (`maintenance.rs`), and a map that is not entirely in memory (`translated.rs`).
 
 pub(crate) mod cached;
 pub(crate) mod maintenance;
@@ -12,7 +12,7 @@ use wafer_write_cache::{Kind, WriteCache};
 use crate::flash::mapping::Label;
 use crate::geometry::Geometry;
 
-/// The caches of a device in the order in which pages pass through them.
+/// Returns the caches of a device in the order in which pages pass through them.
 pub(crate) fn caches(geometry: &Geometry) -> Vec<WriteCache> {
     let firmware = &geometry.firmware;
     [(Kind::Buffer, firmware.write_buffer), (Kind::Log, firmware.slc_cache)]
@@ -27,11 +27,11 @@ pub(crate) fn caches(geometry: &Geometry) -> Vec<WriteCache> {
 /// The state of media maintenance.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Maintenance {
-    /// Host pages written to the device at the next look.
+    /// Count of host pages at which the next check is due.
     pub(crate) next_look: u64,
-    /// Pages read from each reclaim unit since its erase; empty if nothing depends on it.
+    /// Pages read from each reclaim unit since its erase; empty if nothing depends on them.
     pub(crate) reads: Vec<u32>,
-    /// Reclaim units that may still be retired.
+    /// Number of reclaim units that may still be retired.
     pub(crate) spare: u32,
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct Translated {
     pub(crate) table: Translation,
     /// Entries per translation page.
     entries: u64,
-    /// The pages that each label was given, perhaps repeatedly; they may have other labels or none since.
+    /// For each label, the pages that received it, possibly repeatedly. They may have a different label or none by now.
     pages: Vec<Vec<u32>>,
     /// Scratch memory of a collection: translation pages, empty between collections.
     touched: Vec<u32>,

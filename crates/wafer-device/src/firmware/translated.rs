@@ -1,7 +1,7 @@
-//! A map that is not entirely in memory: which of its translation pages a command or a collection uses.
+//! The translation pages that a command or a collection uses, for a map that is not entirely in memory.
 //!
-//! Commands know their pages. A collection moves segments, which do not: here each label has a list of the pages that
-//! were given it. A listed page that has another label by now is skipped.
+//! Commands know their pages. A collection moves segments, which do not, so each label has a list of the pages that
+//! received it. A listed page that has a different label by now is skipped.
 
 use wafer_interface::{MediaWork, Observer};
 
@@ -34,15 +34,15 @@ impl<O: Observer> Device<O> {
         self.translate(first, count, true);
     }
 
-    /// Forgets the pages of a label, which is about to be given to others.
+    /// Clears the list of a label that is about to be reused.
     pub(crate) fn clear_pages(&mut self, label: Label) {
         if let Some(translated) = &mut self.translated {
             translated.list(label).clear();
         }
     }
 
-    /// Uses the entries of all pages of a victim's segments: each translation page once, in order of number. If a
-    /// segment's pages are in several reclaim units, all of its pages count.
+    /// Uses the entries of all pages of a victim's segments, each translation page once, in ascending order. If the
+    /// pages of a segment are in several reclaim units, all of them count.
     pub(crate) fn translate_moved(&mut self, list: &[Label]) {
         let Some(translated) = &mut self.translated else { return };
         let (map, segments) = (self.map.as_slice(), &self.segments);

@@ -1,8 +1,8 @@
-//! The page map: for each logical page the label of its segment, 4 bytes per page, in huge pages.
+//! The page map: the label of each logical page's segment, 4 bytes per page, in huge pages.
 
 #[cfg(not(target_arch = "wasm32"))]
 type Memory = memmap2::MmapMut;
-/// Where nothing can be mapped, entries on the heap.
+/// Entries are on the heap if memory cannot be mapped.
 #[cfg(target_arch = "wasm32")]
 type Memory = Vec<Label>;
 
@@ -17,7 +17,7 @@ pub(crate) fn prefetch<T>(address: *const T) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a prefetch never faults and reads nothing that the program sees.
+        // SAFETY: a prefetch never faults, and has no effect that the program can observe.
         unsafe { _mm_prefetch(address.cast(), _MM_HINT_T0) }
     }
     #[cfg(any(not(target_arch = "x86_64"), miri))]
@@ -29,8 +29,7 @@ pub(crate) fn prefetch<T>(address: *const T) {
 fn zeroed(pages: u64) -> std::io::Result<Memory> {
     let bytes = usize::try_from(pages * 4).map_err(|_| std::io::ErrorKind::OutOfMemory)?;
     let memory = Memory::map_anon(bytes)?;
-    // Random access over gigabytes is bound by TLB misses: huge pages gain a quarter. Not
-    // having them costs speed only.
+    // Random access over gigabytes is bound by TLB misses: huge pages gain a quarter. Without them, only speed suffers.
     #[cfg(all(target_os = "linux", not(miri)))]
     let _ = memory.advise(memmap2::Advice::HugePage);
     Ok(memory)
@@ -52,7 +51,7 @@ pub(crate) struct PageMap {
 }
 
 impl PageMap {
-    /// Creates a map of `pages` unmapped pages. Memory is taken page by page as it is first touched.
+    /// Creates a map of `pages` unmapped pages. The system allocates memory as pages are first touched.
     pub(crate) fn new(pages: u64) -> std::io::Result<Self> {
         Ok(PageMap { memory: zeroed(pages)?, pages })
     }
@@ -67,7 +66,7 @@ impl PageMap {
     pub(crate) fn prefetch(&self, page: u64, count: u64) {
         let first = self.memory.as_ptr().cast::<u8>().wrapping_add((page as usize).wrapping_mul(4));
         prefetch(first);
-        // Hardware follows longer runs by itself.
+        // The hardware prefetches longer runs by itself.
         if count > 16 {
             prefetch(first.wrapping_add(64));
         }

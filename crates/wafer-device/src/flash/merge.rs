@@ -1,9 +1,9 @@
-//! Merging: fragments of segments become whole segments again.
+//! Merging: turns fragments of segments into whole segments again.
 //!
-//! Overwrites and relocation leave segments of few pages. Merging gives neighbours in a reclaim unit that were written
-//! through the same handle one label, and every part of a divided label its own, in one pass over the map in order of
-//! address. Segments grow back to the limit only by writing about the physical capacity, so a page write pays for about
-//! one entry of the pass, read sequentially.
+//! Overwrites and relocation leave segments with few pages. In one pass over the map in order of address, merging gives
+//! one label to neighbouring segments of a reclaim unit that were written through the same handle, and a label to every
+//! part of a divided one. The number of segments reaches the limit again only after about the physical capacity is
+//! written, so a page write pays for about one entry of the pass, which is read sequentially.
 
 use crate::device::Device;
 use crate::flash::mapping::Label;
@@ -21,7 +21,7 @@ impl<O: Observer> Device<O> {
         let open: Vec<Label> =
             self.slots.iter().map(|s| s.segment).filter(|s| *s != NONE).collect();
         let mut members = Vec::new();
-        // Counts as they are now: merging adds those of neighbours.
+        // The current counts, before merging adds those of neighbours.
         let mut divisions = Vec::new();
         for label in self.segments.divided() {
             let count = |part: &Label| (*part, self.segments.hot[*part as usize].valid);
@@ -38,8 +38,8 @@ impl<O: Observer> Device<O> {
         self.list_pages();
     }
 
-    /// Decides what is merged in one reclaim unit: `names` maps each label or part to its new label,
-    /// `members` collects those that disappear.
+    /// Decides what to merge in one reclaim unit: `names` maps each label or part to its new label, and `members`
+    /// collects those that are freed.
     fn merge_within(
         &mut self,
         ru: u32,
@@ -50,8 +50,8 @@ impl<O: Observer> Device<O> {
         let mut left = self.rus.valid[ru as usize] & !NOT_CLOSED;
         let mut limit = 0;
         let mut list = std::mem::take(&mut self.rus.units[ru as usize].segments);
-        // Segments of different origin are never merged: those of one come together first. Only
-        // relocation mixes origins, and it keeps no order among them that anything relies on.
+        // Segments of different origin are never merged, so those of the same origin are grouped first. Only relocation
+        // mixes origins, and nothing relies on the order among them.
         let origin = |id: Label| self.segments.origins[id as usize];
         if list.windows(2).any(|pair| origin(pair[0]) != origin(pair[1])) {
             list.sort_by_key(|id| origin(*id));
@@ -75,7 +75,7 @@ impl<O: Observer> Device<O> {
                 members.push(id);
                 return false;
             }
-            // Nothing follows an open segment: reclaim units that hosts write hold data of one handle.
+            // Nothing follows an open segment, because reclaim units that hosts write hold data of one handle.
             kept = id;
             limit = self.geometry.segment_size(left + count);
             true
@@ -83,8 +83,8 @@ impl<O: Observer> Device<O> {
         self.rus.units[ru as usize].segments = list;
     }
 
-    /// Writes the new labels to the map. Pages of a divided label get the labels of its parts, each part as many as it
-    /// held, drawn uniformly.
+    /// Writes the new labels to the map. Pages of a divided label get the labels of its parts, drawn uniformly so that
+    /// each part gets as many pages as it held.
     fn rename_pages(&mut self, names: &[Label], divisions: &mut [Division]) {
         let pages = self.geometry.logical_pages;
         let rng = &mut self.segments.rng;
@@ -109,7 +109,7 @@ impl<O: Observer> Device<O> {
     }
 }
 
-/// The parts of a divided label while its pages are handed out to them.
+/// The parts of a divided label while its pages are distributed to them.
 struct Division {
     left: u32,
     parts: Vec<(Label, u32)>,

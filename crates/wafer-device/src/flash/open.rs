@@ -1,4 +1,5 @@
-//! Open reclaim units and segments: what happens once per segment or reclaim unit, off the path of page writes.
+//! Opening and closing of reclaim units and segments: work done once per segment or reclaim unit, off the path of page
+//! writes.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -8,10 +9,10 @@ use crate::flash::segment::{NONE, Written};
 use crate::geometry::Geometry;
 use wafer_interface::{Closed, FdpEvent, MediaWork, Observer, RgId, RuId, RuhId};
 
-/// What the path of a host write passes to whatever opens segments and reclaim units for it.
+/// The context of a host write for opening segments and reclaim units.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HostWrite {
-    /// The handle that writes, on whose behalf space is reclaimed.
+    /// The writing handle, on whose behalf space is reclaimed.
     pub(crate) handle: u32,
     /// Whether the host named the reclaim group.
     pub(crate) directed: bool,
@@ -19,19 +20,20 @@ pub(crate) struct HostWrite {
     pub(crate) death_time: u64,
 }
 
-/// How far GC goes to get space for a host in a group.
+/// How far GC goes to reclaim space for a host in a group.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// How many full victims the policy may take, which gains nothing: enough to take each once, which shows that
-    /// nothing will change. Then the fewest valid pages decide.
+    /// Maximum number of fully valid victims that the policy may select, which gains nothing. It suffices to select
+    /// each one, which shows that nothing will change; after that, the unit with the fewest valid pages is collected.
     pub(crate) full_victims: usize,
-    /// With several groups, the host goes elsewhere if every closed reclaim unit has as many valid pages.
+    /// With several groups, the host writes to another group if every closed reclaim unit has at least this many valid
+    /// pages.
     pub(crate) most_valid: u32,
 }
 
 impl Limits {
-    /// Returns the limits for a group that was named or chosen. One page in 16: beyond that, each page written costs
-    /// more than 15 moved, which no reasonable spare space of a group requires.
+    /// Returns the limits for a group that was named or chosen. More than one page in 16 must be invalid: otherwise,
+    /// each page written costs at least 15 relocated pages, which no group with reasonable spare space requires.
     fn new(geometry: &Geometry, group: &Range<u32>) -> Self {
         let most_valid = geometry.pages_per_ru - geometry.pages_per_ru / 16;
         Limits { full_victims: 2 * group.len(), most_valid }
@@ -39,7 +41,7 @@ impl Limits {
 }
 
 impl HostWrite {
-    /// Returns the context of a directed write without known death time.
+    /// Returns the context of a directed write without a known death time.
     pub(crate) fn by(handle: u32) -> Self {
         HostWrite { handle, directed: true, death_time: 0 }
     }
@@ -55,14 +57,14 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    /// Gives a slot an empty open reclaim unit of its group, and restores the reserve of free ones.
-    /// Returns false if the group is too full for that, which only happens with several groups.
+    /// Opens an empty reclaim unit of its group for a slot, and restores the reserve of free ones. Returns false if the
+    /// group is too full, which only happens with several groups.
     pub(crate) fn open_slot(&mut self, slot: u32, write: HostWrite) -> bool {
         let mut limits = self.limits(slot);
         self.open_within(slot, write, &mut limits)
     }
 
-    /// As [`Self::open_slot`], within limits.
+    /// Like [`Self::open_slot`], within limits.
     fn open_within(&mut self, slot: u32, write: HostWrite, limits: &mut Limits) -> bool {
         let group = self.group_of(slot);
         let by = RuhId(write.handle as u16);
@@ -71,7 +73,7 @@ impl<O: Observer> Device<O> {
             return false;
         }
         if self.slots[slot as usize].ru != NONE {
-            // Where host and GC share a log, that GC has opened it.
+            // If host and GC share a log, the forced GC has already opened it.
             return true;
         }
         self.open_unit(slot, write.death_time);
@@ -79,12 +81,12 @@ impl<O: Observer> Device<O> {
         true
     }
 
-    /// Returns the limits for a slot whose group was named, or chosen for it.
+    /// Returns the limits for a slot whose group was named or chosen.
     fn limits(&self, slot: u32) -> Limits {
         Limits::new(&self.geometry, &self.groups[usize::from(self.group_of(slot))].range)
     }
 
-    /// Gives a slot a free reclaim unit for data with this predicted death time.
+    /// Opens a free reclaim unit for a slot, for data with this predicted death time.
     pub(crate) fn open_unit(&mut self, slot: u32, death_time: u64) {
         let contents = self.numbering.contents(slot);
         let rule = self.separation.as_ref();
@@ -96,7 +98,6 @@ impl<O: Observer> Device<O> {
         self.slots[slot as usize] = Slot { ru, segment: NONE, segment_room: 0, room };
     }
 
-    /// Closes the reclaim unit of a slot.
     pub(crate) fn close_slot(&mut self, slot: u32) {
         self.end_segment(slot);
         let Slot { ru, room, .. } = std::mem::replace(&mut self.slots[slot as usize], Slot::EMPTY);
@@ -115,7 +116,7 @@ impl<O: Observer> Device<O> {
         self.observer.closed(&Closed { ru, owner, relocated, valid, unwritten: room });
     }
 
-    /// Counts the parity of a reclaim unit with a number of pages: one page for each whole or begun stripe.
+    /// Counts the parity of a reclaim unit with `written` pages: one page for each complete or incomplete stripe.
     fn count_parity(&mut self, ru: RuId, written: u32) {
         let stripe = self.geometry.firmware.parity;
         if stripe > 0 && written > 0 {
@@ -128,8 +129,8 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    /// Starts the next segment of a host's slot; the moment at which background GC looks around.
-    /// Returns the slot to write to: another group's if the host named none, or one without space.
+    /// Starts the next segment of a host's slot, which is also when background GC runs. Returns the slot to write to:
+    /// another group's if the host named none, or if its group has no space.
     #[cold]
     #[inline(never)]
     pub(crate) fn next_segment(&mut self, slot: u32, write: HostWrite) -> u32 {
@@ -142,11 +143,11 @@ impl<O: Observer> Device<O> {
         let slot = self.writable_slot(slot, write);
         let Slot { ru, room, segment_room, .. } = self.slots[slot as usize];
         if segment_room > 0 {
-            // Another group's slot, in the middle of a segment.
+            // This is another group's slot, in the middle of a segment.
             return slot;
         }
         let pages = self.geometry.segment_size(room);
-        // Counted as valid from the start: saves two additions a page.
+        // Counting the pages as valid from the start saves two additions per page.
         self.granted += u64::from(pages);
         let HostWrite { handle, death_time, .. } = write;
         let written = Written { origin: handle as u8, born: self.clock, death_time };
@@ -160,10 +161,10 @@ impl<O: Observer> Device<O> {
         slot
     }
 
-    /// Opens a reclaim unit for a slot that has none. False if its group is too full.
+    /// Opens a reclaim unit for a slot that has none. Returns false if its group is too full.
     fn keep_open(&mut self, slot: u32, write: HostWrite, mut limits: Limits) -> bool {
-        // Where host and GC share a log, the GC that restores the reserve may fill what was opened. A
-        // policy that prefers full victims would do so for ever: the limit is for all rounds.
+        // If host and GC share a log, the GC that restores the reserve may fill the opened unit. A policy that prefers
+        // full victims would do so forever, so the limits apply to all rounds together.
         while self.slots[slot as usize].ru != NONE || self.open_within(slot, write, &mut limits) {
             if self.slots[slot as usize].ru != NONE {
                 return true;
@@ -178,8 +179,8 @@ impl<O: Observer> Device<O> {
         self.chosen = (0..handles).map(|h| group(h as usize) * per_group + h).collect();
     }
 
-    /// Chooses the group for the next segment of a host that names none: those in which space costs about the same take
-    /// turns, so that the dies of all work. Returns the slot there of the same handle and class.
+    /// Chooses the group for the next segment of a host that names none. Groups in which space costs about the same
+    /// take turns, so that all dies work. Returns the slot of the same handle and class in that group.
     fn choose_group(&mut self, slot: u32, handle: u32) -> u32 {
         let groups = self.groups.len() as u16;
         if groups == 1 {
@@ -187,7 +188,7 @@ impl<O: Observer> Device<O> {
         }
         let roomiest = (0..groups).map(|group| self.spare(group)).max().unwrap_or(0);
         let last = self.group_of(self.chosen[handle as usize]);
-        // In turn, those with about as many free reclaim units.
+        // Groups with about as many free reclaim units, in turn.
         let turns = (1..=groups).map(|step| (last + step) % groups);
         let roomy: Vec<u16> = turns.filter(|group| self.spare(*group) + 1 >= roomiest).collect();
         let moves: Vec<u32> = roomy.iter().map(|group| self.least_valid_pages(*group)).collect();
@@ -199,7 +200,7 @@ impl<O: Observer> Device<O> {
         first * per_group + slot % per_group
     }
 
-    /// Returns the valid pages of the emptiest closed reclaim unit of a group; all if there is none.
+    /// Returns the fewest valid pages of any closed reclaim unit of a group; all pages if there is none.
     fn least_valid_pages(&mut self, group: u16) -> u32 {
         let least = self.least_valid(group);
         least.map_or(self.geometry.pages_per_ru, |ru| self.rus.valid[ru.index()])
@@ -217,7 +218,7 @@ impl<O: Observer> Device<O> {
         });
         for group in groups {
             let other = u32::from(group) * self.numbering.per_group + within;
-            // Whatever it costs.
+            // At any cost.
             let limits = Limits { most_valid: self.geometry.pages_per_ru, ..self.limits(other) };
             if self.keep_open(other, write, limits) {
                 if write.directed && other != slot {

@@ -1,11 +1,11 @@
-//! Reports of media work to an observer that requests it; with `()` these compile to nothing.
+//! Reports of media work to an observer that requests them; with `()`, they compile to nothing.
 
 use crate::device::Device;
 use crate::flash::mapping::{Label, RuIndex, UNMAPPED};
 use wafer_interface::{Cause, MediaWork, Observer, RuId};
 
 impl<O: Observer> Device<O> {
-    /// Reports `pages` programmed to a reclaim unit in which `room` pages were left before.
+    /// Reports that `pages` are programmed to a reclaim unit that had room for `room` pages.
     #[inline(always)]
     pub(crate) fn report_program(&mut self, ru: RuIndex, room: u32, pages: u32, cause: Cause) {
         if self.observer.wants_media() && pages > 0 {
@@ -14,7 +14,7 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    /// Reads a run of logical pages: reports it, and counts it if reads cause wear.
+    /// Reports the read of a run of logical pages, and counts it if reads cause wear.
     pub(crate) fn read_pages(&mut self, first: u64, count: u64, cause: Cause) {
         if self.observer.wants_media() {
             self.report_reads(first, count, cause);
@@ -27,7 +27,7 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    /// Reports the reads of a run of logical pages: one for each run of pages in one reclaim unit.
+    /// Reports the reads of a run of logical pages, one for each run of pages in one reclaim unit.
     pub(crate) fn report_reads(&mut self, first: u64, count: u64, cause: Cause) {
         let mut run: Option<(RuIndex, u64, u32)> = None;
         for page in first..first + count {
@@ -50,8 +50,8 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    /// Returns the reclaim unit of a label; of a divided one, that of its first part that holds a page.
-    /// Drawing the part would change what later writes draw.
+    /// Returns the reclaim unit of a label; for a divided one, that of its first part that holds a page. Drawing the
+    /// part would change later random numbers.
     fn read_from(&self, label: Label) -> RuIndex {
         let hot = &self.segments.hot;
         if !self.segments.is_divided(label) {

@@ -1,29 +1,28 @@
-//! Segments: runs of pages appended to one reclaim unit, re-labelled as a whole
-//! (`docs/decisions/0001-segment-map.md`).
+//! Segments: runs of pages appended to one reclaim unit and moved as a whole (`docs/decisions/0001-segment-map.md`).
 //!
-//! The map names a page's segment, not its place. Write amplification depends only on which reclaim unit a page is
-//! in and how many of its pages are valid, so relocation moves a segment by changing one number.
+//! The map has a page's segment, not its place. Write amplification depends only on which reclaim unit a page is in and
+//! how many of the unit's pages are valid, so relocation moves a segment by changing one number.
 //!
 //! A segment whose pages straddle the end of a destination is *divided*: its label stays in the map and stands for
-//! several *parts*, each in its own reclaim unit with a count. Which page belongs to which part is drawn only when a
-//! page is overwritten, uniformly among the remaining pages: until then nothing could distinguish them. So every run is
-//! a run of a page-mapped device for some order of pages within segments (`tests/exchange.rs` constructs it).
+//! several *parts*, each in its own reclaim unit with its own count. The part of a page is drawn only when the page is
+//! overwritten, uniformly among the remaining pages: until then, nothing could distinguish them. So every run is also a
+//! run of a page-mapped device, for some order of pages within segments (`tests/exchange.rs` constructs it).
 
 use crate::flash::mapping::{Label, RuIndex, UNMAPPED, prefetch};
 use wafer_policies::DeviceRng;
 use wafer_policies::ReclaimUnit;
 use wafer_separation::Content;
 
-/// In `Segment::ru`: the label is divided, the other bits number its division.
+/// Flag in `Segment::ru`: the label is divided, and the other bits are the number of its division.
 pub(crate) const DIVIDED: u32 = 1 << 31;
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// What a write to a page of the segment touches, kept small: 8 bytes.
+/// The fields that a write to a page of the segment accesses, kept small: 8 bytes.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Segment {
     /// The reclaim unit, or [`DIVIDED`] and the division.
     pub(crate) ru: RuIndex,
-    /// Valid pages. For the open segment of a handle also those that are still to be written.
+    /// Number of valid pages; for an open segment of a handle, including those still to be written.
     pub(crate) valid: u32,
 }
 
@@ -38,8 +37,8 @@ pub(crate) struct Written {
     pub(crate) death_time: u64,
 }
 
-/// The content that a written page replaces: pages of a segment. Each value is in a table of its own, and each table a
-/// cache miss, so a separation rule looks up only what it needs.
+/// The content that a written page replaces: a page of a segment. Each value is in its own table and costs a cache
+/// miss, so a separation rule looks up only what it needs.
 #[derive(Clone, Copy)]
 pub(crate) struct Replaced<'a> {
     segments: &'a Segments,
@@ -61,7 +60,7 @@ impl Content for Replaced<'_> {
 
     #[inline(always)]
     fn class(self) -> u8 {
-        // The pages of a divided segment are taken to be where the first valid ones are.
+        // All pages of a divided segment are assumed to be where the first valid ones are.
         let Segment { ru, .. } = self.segments.hot[self.label as usize];
         let ru = if ru & DIVIDED == 0 { ru } else { self.segments.first_part(self.label) };
         let ReclaimUnit { class, generation, .. } = self.units[ru as usize];
@@ -78,20 +77,20 @@ impl Content for Replaced<'_> {
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Segments {
     pub(crate) hot: Vec<Segment>,
-    /// The label in the map: the segment itself, or what a part is a part of.
+    /// The label in the map: that of the segment itself, or that of the divided segment that a part belongs to.
     pub(crate) labels: Vec<Label>,
     /// The handle through which the pages were written; the same for all of a segment.
     pub(crate) origins: Vec<u8>,
-    /// Host pages written to the device when each was begun; empty unless requested.
+    /// Host pages written to the device when each segment was begun; empty unless requested.
     pub(crate) born: Vec<u64>,
-    /// Predicted death time of each, in the same unit; 0: unknown. Kept where births are.
+    /// Predicted death time of each segment, in the same unit; 0: unknown. Kept only with births.
     pub(crate) death_times: Vec<u64>,
     pub(crate) free: Vec<Label>,
     /// The parts of each divided label; entries without parts are free.
     pub(crate) divisions: Vec<Vec<Label>>,
     pub(crate) free_divisions: Vec<u32>,
     pub(crate) rng: DeviceRng,
-    /// Decisions about single pages and segments, for the tests that follow them.
+    /// Decisions about single pages and segments, for tests that follow them.
     #[cfg(test)]
     #[serde(skip)]
     pub(crate) log: Vec<Decision>,
@@ -101,21 +100,21 @@ pub(crate) struct Segments {
 #[cfg(test)]
 #[derive(Clone, Debug)]
 pub(crate) enum Decision {
-    /// The page of this label that is written or unmapped now was in this reclaim unit.
+    /// The page with this label that is being written or unmapped was in this reclaim unit.
     Drawn { label: Label, ru: RuIndex },
-    /// `count` pages of this label moved.
+    /// `count` pages with this label moved.
     Moved { label: Label, from: RuIndex, to: RuIndex, count: u32 },
-    /// While merging, the next page of this label in order of address was in this reclaim unit.
+    /// During merging, the next page with this label in order of address was in this reclaim unit.
     Named { label: Label, ru: RuIndex },
     /// Merging is done: the labels of all pages.
     Merged(Vec<Label>),
-    /// The page at hand now has this label, of this reclaim unit.
+    /// The current page now has this label, in this reclaim unit.
     Written { label: Label, ru: RuIndex },
 }
 
 impl Segments {
-    /// Creates a table that holds only the segment of unmapped pages, on the reclaim unit index
-    /// `unmapped_ru` that stands for none. `births`: whether the birth of every segment is kept.
+    /// Creates a table with only the segment of unmapped pages, which has the index `unmapped_ru` that stands for no
+    /// reclaim unit. `births` tells whether the birth of every segment is kept.
     pub(crate) fn new(unmapped_ru: RuIndex, births: bool, rng: DeviceRng) -> Self {
         let times = vec![0; usize::from(births)];
         Segments {
@@ -139,7 +138,7 @@ impl Segments {
         prefetch(self.hot.as_ptr().wrapping_add(label as usize));
     }
 
-    /// Prefetches what relocation needs of a segment, if there is one.
+    /// Prefetches the fields of a segment that relocation needs, if there is one.
     #[inline(always)]
     pub(crate) fn prefetch_cold(&self, label: Option<&Label>) {
         if let Some(label) = label {
@@ -176,7 +175,7 @@ impl Segments {
         !self.born.is_empty()
     }
 
-    /// Returns the content of a page with this label, where births are kept; `None` if it is unmapped.
+    /// Returns the content of a page with this label, if births are kept; `None` if it is unmapped.
     #[inline(always)]
     pub(crate) fn content<'a>(
         &'a self,
@@ -217,7 +216,7 @@ impl Segments {
         id
     }
 
-    /// Returns what is known about a segment's writing, which its parts inherit.
+    /// Returns how a segment was written, which its parts inherit.
     fn written(&self, id: Label) -> Written {
         let time = |times: &[u64]| times.get(id as usize).copied().unwrap_or(0);
         Written {
@@ -273,8 +272,8 @@ impl Segments {
         (first, rest)
     }
 
-    /// Invalidates one page of the divided `label`: draws the part that the page was in, and returns
-    /// the part's reclaim unit. The label's own count must still include the page.
+    /// Invalidates one page of the divided `label`: draws the part that the page was in, and returns that part's
+    /// reclaim unit. The label's own count must still include the page.
     #[cold]
     #[inline(never)]
     pub(crate) fn invalidate_divided(&mut self, label: Label) -> RuIndex {
@@ -300,18 +299,16 @@ impl Segments {
         &self.divisions[self.division_of(label)]
     }
 
-    /// Returns whether `label` is divided.
     pub(crate) fn is_divided(&self, label: Label) -> bool {
         self.hot[label as usize].ru & DIVIDED != 0 && self.labels[label as usize] == label
     }
 
-    /// Returns all divided labels.
     pub(crate) fn divided(&self) -> impl Iterator<Item = Label> + '_ {
         self.divisions.iter().filter_map(|parts| parts.first().map(|p| self.labels[*p as usize]))
     }
 
-    /// Ends every division: parts become separate segments, and the labels they were parts of are free. The map must no
-    /// longer name those labels.
+    /// Ends every division: parts become separate segments, and the labels of the divided segments are freed. The map
+    /// must no longer contain those labels.
     pub(crate) fn end_divisions(&mut self) {
         for (index, parts) in self.divisions.iter_mut().enumerate() {
             let Some(first) = parts.first() else { continue };

@@ -1,5 +1,5 @@
-//! The path of every command: map lookup, invalidate, append. Nothing here allocates, dispatches dynamically or logs;
-//! what happens once per segment or reclaim unit is out of line.
+//! The path of every command: map lookup, invalidation, append. Nothing here allocates, dispatches dynamically or logs;
+//! work done once per segment or reclaim unit is out of line.
 
 use crate::device::{Device, Slot, Target};
 use crate::flash::mapping;
@@ -11,19 +11,19 @@ use wafer_interface::{
 };
 use wafer_separation::Rule;
 
-/// How many commands ahead the map is prefetched: covers the latency of memory at 4 KiB random writes; twice or half as
-/// many is slower by a few percent.
+/// How many commands ahead the map is prefetched. This covers the latency of memory at 4 KiB random writes; twice or
+/// half as many is a few percent slower.
 const LOOKAHEAD: usize = 128;
-/// Pages whose segments are looked up together.
+/// Number of pages whose segments are looked up together.
 const CHUNK: usize = 64;
 const _: () = assert!(CHUNK <= u64::BITS as usize);
-/// Pages whose map entries are compared at once before they are unmapped: 4 KiB of the map.
+/// Number of pages whose map entries are checked at once before they are unmapped: 4 KiB of the map.
 const UNMAP_BLOCK: u64 = 1024;
 const _: () = assert!(UNMAPPED == 0);
 
 impl<O: Observer> Device<O> {
-    /// Applies commands in order. Batches of hundreds are fastest: memory latency is hidden by
-    /// looking ahead within a batch.
+    /// Applies commands in order. Batches of hundreds are fastest, because looking ahead within a batch hides memory
+    /// latency.
     ///
     /// A command outside its namespace, one for a namespace that does not exist, and a reclaim unit
     /// update of a placement identifier that the namespace does not define have no effect and are
@@ -36,7 +36,7 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    /// As [`Self::apply`], for commands that were accepted before: a device that is read-only applies them, too.
+    /// Like [`Self::apply`], for commands that were accepted earlier, which even a read-only device applies.
     pub fn apply_accepted(&mut self, commands: &[Command]) {
         self.refuses = false;
         self.apply(commands);
@@ -49,7 +49,7 @@ impl<O: Observer> Device<O> {
         self.read_only && self.refuses && !matches!(op, Op::Read | Op::Flush)
     }
 
-    /// Applies what caches pass on.
+    /// Applies the commands that caches pass on.
     #[inline]
     pub(crate) fn apply_behind(&mut self, commands: &[Command]) {
         match self.tuner {
@@ -62,7 +62,7 @@ impl<O: Observer> Device<O> {
         self.counters.commands += commands.len() as u64;
         let shift = self.page_shift();
         if let [command] = commands {
-            // Whoever applies one by one has asked memory before.
+            // A caller that applies commands one by one has already prefetched.
             return self.apply_one(command, shift);
         }
         for command in &commands[..LOOKAHEAD.min(commands.len())] {
@@ -84,14 +84,14 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    /// Prefetches the map of a command that will be applied soon. Changes nothing: a driver that applies commands one
-    /// by one hides latency this way, as [`Self::apply`] does within a batch.
+    /// Prefetches the map entries of a command that will be applied soon. A driver that applies commands one by one
+    /// hides latency this way, as [`Self::apply`] does within a batch.
     #[inline]
     pub fn prefetch_map(&self, command: &Command) {
         self.prefetch(command, self.page_shift());
     }
 
-    /// Prefetches more of what a command needs, whose [map](Self::prefetch_map) has arrived by now.
+    /// Prefetches the segment of a command whose [map entries](Self::prefetch_map) have arrived by now.
     #[inline]
     pub fn prefetch_segments(&self, command: &Command) {
         self.prefetch_segment(command, self.page_shift());
@@ -122,8 +122,8 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    /// Applies the leading writes of exactly one page each with the target of the first, in
-    /// loops that keep what they share in registers. Returns how many there were.
+    /// Applies the leading writes of exactly one page each that share the target of the first, in loops that keep
+    /// shared state in registers. Returns their number.
     #[inline(always)]
     fn apply_single_pages(&mut self, commands: &[Command], shift: u32) -> usize {
         if self.separation.as_ref().is_some_and(Rule::splits_all) || self.one_by_one() {
@@ -136,7 +136,7 @@ impl<O: Observer> Device<O> {
         };
         let (first_page, pages) = (namespace.first_page, namespace.blocks >> shift);
         let Slot { ru, segment, segment_room, room } = self.slots[slot as usize];
-        // The last page of a segment takes the general path, which opens the next.
+        // The last page of a segment takes the general path, which opens the next segment.
         let most = commands.len().min(segment_room.saturating_sub(1) as usize);
         let mask = (1u64 << shift) - 1;
         let target = first.target();
@@ -150,8 +150,8 @@ impl<O: Observer> Device<O> {
         let mut done = 0;
         let mut old = [UNMAPPED; CHUNK];
         loop {
-            // First the map of some pages, then the segments that they were in: the second random
-            // access of one page overlaps with those of its neighbours.
+            // First the map entries of some pages, then the segments that they were in, so that the second random
+            // accesses of neighbouring pages overlap.
             let chunk = &commands[done..most.min(done + CHUNK)];
             let ahead = &commands[(done + LOOKAHEAD).min(commands.len())..];
             let mut found = 0;
@@ -196,7 +196,7 @@ impl<O: Observer> Device<O> {
         done
     }
 
-    /// One page of each label is no longer valid; `new` is their label now.
+    /// Invalidates one page of each label; `new` is the new label of these pages.
     #[inline(always)]
     fn invalidate_all(&mut self, labels: &[Label], new: Label, by: u32) {
         let mut divided = 0u64;
@@ -213,7 +213,7 @@ impl<O: Observer> Device<O> {
             let rus = labels.iter().map(|label| self.segments.hot[*label as usize].ru);
             rus.filter(|ru| ru & DIVIDED == 0).for_each(|ru| ledger.invalidate(ru, by, 1));
         }
-        // Divided labels are rare: they wait, so that the loop above needs no call.
+        // Divided labels are rare, and handled afterwards so that the loop above needs no call.
         while divided != 0 {
             self.invalidate_divided(labels[divided.trailing_zeros() as usize], 1, by);
             divided &= divided - 1;
@@ -223,7 +223,7 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    /// Returns whether commands are applied one by one: each uses the map, or may be refused.
+    /// Returns whether commands are applied one by one, because each uses translation pages or may be refused.
     #[inline(always)]
     fn one_by_one(&self) -> bool {
         self.translated.is_some() || self.read_only
@@ -318,8 +318,8 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    /// Returns the handle of a host's slot. Host slots of group g are `g * per_group + handle`; the division is
-    /// skipped in group 0.
+    /// Returns the handle of a host's slot. The host slots of group g are `g * per_group + handle`; group 0 needs no
+    /// division.
     #[inline(always)]
     pub(crate) fn handle_of(&self, slot: u32) -> u32 {
         let slot =
@@ -406,15 +406,15 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    /// Lets separation learn from the first page of a segment, and returns the segment's predicted death
-    /// time.
+    /// Informs separation of the first page of a segment, and returns the segment's predicted death time.
     fn predict_segment(&mut self, by: u32, page: u64) -> u64 {
         let label = self.map.as_slice()[page as usize];
         let (old, now) = (self.segments.content(label, &self.rus.units, self.clock), self.clock);
         self.separation.as_mut().map_or(0, |rule| rule.begin_segment(by, old, now))
     }
 
-    /// Puts `label` on a run of pages. Neighbours often lie in one segment: their old labels are counted in runs.
+    /// Assigns `label` to a run of pages. Neighbours are often in the same segment, so their old labels are counted in
+    /// runs.
     #[inline]
     fn replace_run(&mut self, page: u64, count: u64, label: Label, by: u32) {
         let end = page + count;
@@ -432,7 +432,7 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    /// `count` pages of segment `label` are no longer valid, because of handle `by`.
+    /// Invalidates `count` pages of segment `label` on behalf of handle `by`.
     #[inline(always)]
     fn invalidate(&mut self, label: Label, count: u32, by: u32) {
         let segment = &mut self.segments.hot[label as usize];
@@ -440,7 +440,7 @@ impl<O: Observer> Device<O> {
         if ru & DIVIDED != 0 {
             return self.invalidate_divided(label, count, by);
         }
-        // The segment of unmapped pages counts modulo 2^32 and is never looked at.
+        // The count of the segment of unmapped pages is modulo 2^32 and never read.
         segment.valid = segment.valid.wrapping_sub(count);
         self.rus.invalidate(ru, count);
         if self.ledger.is_some() {
@@ -460,8 +460,8 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    /// Notes who invalidates pages. Out of line: in the path of every page, it would slow down users that do not
-    /// request it.
+    /// Notes which handle invalidates pages. Out of line, because on the path of every page it would slow down users
+    /// without attribution.
     #[cold]
     fn attribute(&mut self, ru: RuIndex, count: u32, by: u32) {
         if let Some(ledger) = &mut self.ledger {
@@ -469,13 +469,13 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    /// Unmaps a run of pages. Where nothing is mapped, it only reads the map.
+    /// Unmaps a run of pages. If nothing is mapped, it only reads the map.
     pub(crate) fn unmap(&mut self, first: u64, pages: u64) {
         let end = first + pages;
         let mut page = first;
         while page < end {
             let next = end.min(page + UNMAP_BLOCK);
-            // No early exit: the compiler makes it a few wide instructions.
+            // Without an early exit, the compiler generates a few wide instructions.
             let entries = &self.map.as_slice()[page as usize..next as usize];
             if entries.iter().fold(UNMAPPED, |all, label| all | label) != UNMAPPED {
                 self.unmap_block(page, next);
@@ -518,9 +518,9 @@ impl<O: Observer> Device<O> {
         Target { slot, directed: false }
     }
 
-    /// Executes [`Op::Update`]: moves the handle of a placement identifier to an empty reclaim unit, unless nothing was
-    /// written to the current one. Returns the number of pages left unwritten in the previous unit, or `None` for an
-    /// identifier that the namespace does not define.
+    /// Executes [`Op::Update`]: moves the handle of a placement identifier to an empty reclaim unit, unless the current
+    /// one is empty. Returns the number of pages left unwritten in the previous unit, or `None` for an identifier that
+    /// the namespace does not define.
     pub fn update_reclaim_unit(&mut self, namespace: NsId, placement: Placement) -> Option<u32> {
         let slot = self.defined_slot(namespace, placement)?;
         let Slot { ru, room, .. } = self.slots[slot as usize];

@@ -1,4 +1,4 @@
-//! Garbage collection: when, and what happens to the valid pages of a victim.
+//! Garbage collection: when it runs, and what happens to the valid pages of a victim.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ use wafer_policies::{Contents, NOT_CLOSED, ReclaimUnit};
 use wafer_policies::{RuView, VictimPolicy};
 use wafer_separation::Victim;
 
-/// How far ahead a victim's segments are prefetched.
+/// Number of segments of a victim that are prefetched ahead.
 const LIST_AHEAD: usize = 16;
 
 /// A collection in progress.
@@ -23,14 +23,14 @@ struct Collecting {
     group: u16,
     victim: RuId,
     forced: bool,
-    /// Whose data the victim holds, and its valid pages.
+    /// The owner of the victim's data, and its number of valid pages.
     owner: Owner,
     valid: u32,
     /// Predicted death time of the data; 0: unknown.
     death_time: u64,
     /// The slot that receives the valid pages.
     slot: u32,
-    /// Reclaim units that received pages, and how many: a victim's pages fit into the open one and one more.
+    /// Reclaim units that received pages, and their number: a victim's pages fit into the open one and one more.
     moved: [Option<(RuIndex, u32)>; 2],
 }
 
@@ -55,11 +55,12 @@ impl<O: Observer> Device<O> {
         self.rus.free[usize::from(group)].len().saturating_sub(reserve as usize)
     }
 
-    /// Collects until a group is above its reserve. False if every candidate has too many valid pages: in a device of
-    /// one group only if there is none, which [`DeviceConfig::resolve`](crate::DeviceConfig::resolve) excludes.
+    /// Collects until a group is above its reserve. Returns false if every candidate has too many valid pages; in a
+    /// device of one group only if there is no candidate, which [`DeviceConfig::resolve`](crate::DeviceConfig::resolve)
+    /// excludes.
     ///
-    /// Policies that ignore valid pages may take full reclaim units, which gains nothing, as often as the limits allow.
-    /// Then the fewest valid pages decide.
+    /// Policies that ignore valid pages may select full reclaim units, which gains nothing, as often as the limits
+    /// allow. After that, the unit with the fewest valid pages is collected.
     pub(crate) fn force_gc(&mut self, group: u16, by: RuhId, limits: &mut Limits) -> bool {
         while !self.above_reserve(group) {
             let Some(least) = self.least_valid(group) else { return false };
@@ -74,14 +75,13 @@ impl<O: Observer> Device<O> {
         true
     }
 
-    /// Collects what is nearly empty, while few reclaim units are free: the policy's choice if it is
-    /// empty enough, and as long as some candidate is.
+    /// Collects nearly empty reclaim units while few are free: the policy's choice, as long as that is empty enough.
     pub(crate) fn background_gc(&mut self, group: u16, by: RuhId) {
         let rus = self.range_of(group).len() as u32;
         let threshold = self.geometry.background_free(rus) as usize;
         let most = self.geometry.background_max_valid;
         while self.rus.free[usize::from(group)].len() <= threshold && threshold > 0 {
-            // Asked for every segment: nearly always the floor tells without looking.
+            // Called for every segment. Nearly always, the floor rules out a candidate without a search.
             if self.groups[usize::from(group)].floor > self.granted + u64::from(most) {
                 return;
             }
@@ -99,7 +99,7 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    /// Notes a candidate with this few valid pages.
+    /// Lowers the floor for a candidate with this many valid pages.
     pub(crate) fn lower_floor(&mut self, group: u16, valid: u32) {
         let pending: u64 = self.slots.iter().map(|s| u64::from(s.segment_room)).sum();
         let floor = &mut self.groups[usize::from(group)].floor;
@@ -119,7 +119,7 @@ impl<O: Observer> Device<O> {
         self.rus.index.least_valid(&self.rus.valid, self.range_of(group)).map(RuId)
     }
 
-    /// Shows the policy a range of reclaim units.
+    /// Calls `ask` with the policy and a view of a range of reclaim units.
     pub(crate) fn view<R>(
         &mut self,
         range: Range<u32>,
@@ -141,7 +141,7 @@ impl<O: Observer> Device<O> {
         ask(self.policy.as_mut(), &mut view)
     }
 
-    /// Asks the policy for a victim. A choice that is not a candidate is a fault of the policy, not of the data.
+    /// Asks the policy for a victim. A choice that is not a candidate is a bug of the policy, not damaged data.
     fn select(&mut self, group: u16, forced: bool) -> Option<RuId> {
         self.view(self.range_of(group), forced, 0, |policy, rus| {
             policy.select(rus).inspect(|ru| {
@@ -150,8 +150,7 @@ impl<O: Observer> Device<O> {
         })
     }
 
-    /// Asks the policy for the class of a victim's data. One that does not exist is a fault of the policy, not
-    /// of the data.
+    /// Asks the policy for the class of a victim's data. A nonexistent class is a bug of the policy, not damaged data.
     fn chosen_class(&mut self, group: u16, victim: RuId, forced: bool, writer: u32) -> Option<u8> {
         self.view(self.range_of(group), forced, writer, |policy, rus| {
             let (class, classes) = (policy.destination(victim, rus)?, rus.classes);
@@ -163,8 +162,8 @@ impl<O: Observer> Device<O> {
         })
     }
 
-    /// Returns where relocated data of `owner` goes that was moved `generation` times before, or, where handles share
-    /// theirs, that of `writer`.
+    /// Returns the destination slot of relocated data of `owner` that was relocated `generation` times before; with
+    /// [`Relocation::ByWriter`], that of `writer`.
     fn destination(&self, group: u16, owner: Owner, generation: u8, writer: u32) -> u32 {
         let base = u32::from(group) * self.numbering.per_group;
         base + match (self.layout.relocation, owner) {
@@ -189,7 +188,7 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    /// Returns where a victim's valid pages go, asking the policy.
+    /// Returns the slot for a victim's valid pages, asking the policy.
     fn slot_for(&mut self, group: u16, victim: RuId, forced: bool, by: RuhId) -> u32 {
         let age = self.clock - self.rus.closed_at[victim.index()];
         let existed = self.clock - self.rus.opened_at[victim.index()];
@@ -198,7 +197,7 @@ impl<O: Observer> Device<O> {
         let generation = self.separation.as_mut().map_or(generation, |rule| {
             rule.collect(&Victim { class, generation, age, existed, death_time }, self.clock)
         });
-        // Drawn before the policy is asked, which may want to know.
+        // Drawn before the policy is asked, because the policy may use it.
         let writer = match forced && self.layout.relocation == Relocation::ByWriter {
             true => self.writers.draw(u32::from(by.0), &mut self.policy_rng),
             false => 0,
@@ -209,8 +208,8 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    /// Moves the valid pages of a candidate and erases it, because handle `by` needs space. At least one reclaim unit
-    /// of the group must be free.
+    /// Relocates the valid pages of a candidate and erases it, because handle `by` needs space. At least one reclaim
+    /// unit of the group must be free.
     fn collect(&mut self, group: u16, victim: RuId, forced: bool, by: RuhId) {
         let slot = self.slot_for(group, victim, forced, by);
         let (mut at, list) = self.begin_collection(group, victim, forced, by, slot);
@@ -228,8 +227,8 @@ impl<O: Observer> Device<O> {
         self.end_collection(&at, list, shared && at.owner != Owner::Gc);
     }
 
-    /// Copies the valid pages of a candidate to a free reclaim unit, for the same data as before, and erases it. At
-    /// least one reclaim unit of the group must be free.
+    /// Copies the valid pages of a candidate to a free reclaim unit for the same kind of data, and erases the
+    /// candidate. At least one reclaim unit of the group must be free.
     pub(crate) fn copy_unit(&mut self, group: u16, victim: RuId, by: RuhId) {
         let (mut at, list) = self.begin_collection(group, victim, false, by, 0);
         if at.valid > 0 {
@@ -254,7 +253,7 @@ impl<O: Observer> Device<O> {
         self.end_collection(&at, list, false);
     }
 
-    /// Takes the segments of a victim, and counts and reports what leaves it.
+    /// Takes the segments of a victim, and counts and reports the pages that leave it.
     fn begin_collection(
         &mut self,
         group: u16,
@@ -284,8 +283,8 @@ impl<O: Observer> Device<O> {
         (Collecting { group, victim, forced, owner, valid, death_time, slot, moved }, list)
     }
 
-    /// Erases a victim, and counts and reports its collection; `list` returns to it for its memory. `shared`:
-    /// whether data of a handle entered the shared GC reclaim unit.
+    /// Erases a victim, and counts and reports its collection; the allocation of `list` returns to the victim. `shared`
+    /// tells whether data of a handle entered the shared GC reclaim unit.
     fn end_collection(&mut self, at: &Collecting, mut list: Vec<Label>, shared: bool) {
         list.clear();
         self.rus.units[at.victim.index()].segments = list;
@@ -332,9 +331,8 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    /// Relocates a victim's segments, some to the open reclaim unit until it is full and the others to the
-    /// next: which, [`RelocationOrder`] says. Segments are chosen that fill the first exactly; where there
-    /// are none, one is divided.
+    /// Relocates a victim's segments, some to the open reclaim unit until it is full and the others to the next, by
+    /// [`RelocationOrder`]. It chooses segments that fill the first exactly or, if there are none, divides one.
     fn relocate_across(&mut self, at: &mut Collecting, list: &[Label]) {
         let room = self.relocation_room(at);
         let mut missing = room;
@@ -349,8 +347,7 @@ impl<O: Observer> Device<O> {
                 continue;
             }
             seen += u64::from(count);
-            // Spread: the first destination has had its share of what was seen so far, to the
-            // nearest segment.
+            // With spread, the first destination receives its share of the pages seen so far, to the nearest segment.
             let due = if spread { seen * u64::from(room) / u64::from(at.valid) } else { u64::MAX };
             let taken = u64::from(room - missing + count - count / 2);
             if count <= missing && taken <= due {
@@ -373,10 +370,9 @@ impl<O: Observer> Device<O> {
         self.scratch = [first, second, by_count];
     }
 
-    /// Moves `missing` pages from `second` to `first`: the largest segments that fit, then one
-    /// exchanged for one that is larger by what is still missing, then a part of the smallest, so
-    /// that divided labels stay rare and small. `by_count` lists `second` by size; an entry of
-    /// `second` that is used up has no pages.
+    /// Moves `missing` pages from `second` to `first`: the largest segments that fit; if pages are still missing, it
+    /// exchanges a segment for one that is larger by that number or else moves a part of the smallest, so divided
+    /// labels remain rare and small. `by_count` lists `second` by size; used entries of `second` have no pages.
     fn fill_exactly(
         &mut self,
         mut missing: u32,
@@ -411,8 +407,8 @@ impl<O: Observer> Device<O> {
         second[at] = (count - missing, rest);
     }
 
-    /// Returns how many pages the open reclaim unit of a relocation slot can take, at least one. Opens the
-    /// next one when it is needed, not before.
+    /// Returns how many pages the open reclaim unit of a relocation slot can take, at least one. Opens a reclaim unit
+    /// only when needed.
     fn relocation_room(&mut self, at: &Collecting) -> u32 {
         if self.slots[at.slot as usize].ru == NONE {
             self.open_unit(at.slot, at.death_time);
@@ -422,7 +418,7 @@ impl<O: Observer> Device<O> {
 
     fn attach(&mut self, at: &mut Collecting, id: Label, count: u32) {
         let slot = at.slot;
-        // In a log that host and GC share, what the host had begun ends here.
+        // In a log that host and GC share, the segment that the host had begun ends here.
         self.end_segment(slot);
         let Slot { ru, room, .. } = self.slots[slot as usize];
         self.put(at, id, count, ru);
@@ -450,7 +446,7 @@ impl<O: Observer> Device<O> {
 
     /// Counts a victim's valid pages by origin, for attribution.
     fn count_origins(&self, ledger: &mut Ledger, owner: Owner, valid: u32, list: &[Label]) {
-        // Only relocated data of several handles is of several origins.
+        // Only relocated data of several handles has several origins.
         let mixed = self.layout.relocation == Relocation::ByWriter;
         if let (Owner::Handle(handle), false) = (owner, mixed) {
             ledger.valid[handle.index()] = valid;
@@ -464,8 +460,8 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    /// Counts the victim's origins where its pages went, if data of several handles mixes there, in the
-    /// proportion of the victim's.
+    /// Adds the victim's origins to the reclaim units that received its pages, in proportion, if data of several
+    /// handles mixes there.
     fn note_origins(&mut self, at: &Collecting) {
         let victim = std::mem::take(&mut self.rus.units[at.victim.index()].origins);
         for (ru, pages) in at.moved.iter().flatten() {

@@ -1,3 +1,3 @@
-//! Garbage collection: when it runs, which reclaim unit it takes, and where valid pages go.
+//! Garbage collection: when it runs, which reclaim unit it collects, and where valid pages go.
 
 pub(crate) mod collect;

@@ -1,5 +1,5 @@
-//! The invariants of every device between two commands, checked from scratch, for [`Device::restore`] and the tests.
-//! Nothing here indexes with an unchecked number.
+//! Checks the invariants of a device between two commands from scratch, for [`Device::restore`] and the tests. Nothing
+//! here indexes with an unchecked number.
 
 use std::ops::Range;
 
@@ -14,20 +14,20 @@ use wafer_interface::Isolation;
 use wafer_interface::{NsId, Observer, Owner};
 use wafer_policies::{Contents, NOT_CLOSED, ReclaimUnit, State};
 
-/// No count of pages, bytes or events reaches this; sums of a few do not overflow.
+/// No count of pages, bytes or events reaches this, so sums of a few do not overflow.
 const MOST: u64 = 1 << 60;
 
 type Check = Result<(), StateError>;
 
-/// What a number of the segment table stands for.
+/// The role of a number in the segment table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Role {
     Unused,
     Unmapped,
     Free,
-    /// A label of which parts hold the pages.
+    /// A label whose pages are in parts.
     Divided,
-    /// A part that no reclaim unit was seen to list yet, and one that was.
+    /// A part that no reclaim unit has listed so far, and one that was listed.
     Part,
     ListedPart,
     Whole,
@@ -37,7 +37,7 @@ fn ensure(holds: bool, field: &'static str, message: impl FnOnce() -> String) ->
     if holds { Ok(()) } else { Err(StateError::damaged(field, message())) }
 }
 
-/// Returns what is wrong with an entry of a table, unless `holds`.
+/// Returns the fault of an entry of a table, unless `holds`.
 fn expect(holds: bool, fault: &'static str) -> Result<(), &'static str> {
     if holds { Ok(()) } else { Err(fault) }
 }
@@ -73,11 +73,11 @@ pub(super) fn namespaces(all: &[(Range<u64>, Vec<u16>)], geometry: &Geometry) ->
 }
 
 impl<O: Observer> Device<O> {
-    /// Checks that every mapped page is valid in exactly one place, that counts equal the map, that free, open and
-    /// closed reclaim units add up to all, and that media bytes are host plus relocated pages.
+    /// Checks that every mapped page is valid in exactly one place, that counts match the map, that every reclaim unit
+    /// has one state, and that media bytes match the pages counted.
     ///
     /// # Errors
-    /// What does not hold.
+    /// Describes the violated invariant.
     pub fn check_invariants(&self) -> Result<(), String> {
         self.check().map_err(|error| error.to_string())?;
         self.ledger.as_ref().map_or(Ok(()), |ledger| self.check_attribution(ledger))
@@ -128,7 +128,7 @@ impl<O: Observer> Device<O> {
         ensure(self.writers.is_whole(writers), "writers", || "counts that do not add up".to_owned())
     }
 
-    /// Checks that nothing happened in the future, and that no count is near its limit.
+    /// Checks that no time is in the future, and that no count is near its limit.
     fn check_times(&self) -> Check {
         let (now, rus) = (self.clock, &self.rus);
         let past = |times: &[u64]| times.iter().all(|time| *time <= now);
@@ -207,8 +207,7 @@ impl<O: Observer> Device<O> {
         Ok(roles)
     }
 
-    /// Checks that every open reclaim unit is one that the layout may have open there, and that the open
-    /// segment is its own.
+    /// Checks that the layout allows every open reclaim unit in its slot, and that the open segment belongs to it.
     fn check_slots(&self, roles: &[Role]) -> Check {
         const FIELD: &str = "slots";
         let split = (0..self.numbering.handles).filter(|handle| self.is_split(*handle)).count();
@@ -250,10 +249,10 @@ impl<O: Observer> Device<O> {
         expect(open.ru == ru && segment_room <= open.valid, "segment of another reclaim unit")
     }
 
-    /// Returns whether the layout ever opens this slot: [`Geometry::open_per_group`] counts on it.
+    /// Returns whether the layout ever opens this slot. `Layout::open_per_group` relies on it.
     pub(crate) fn may_open(&self, slot: u32) -> bool {
         let Contents { owner, generation, class } = self.numbering.contents(slot);
-        // A device that changes its arrangement has numbers for all.
+        // An adaptive device has slots for all arrangements.
         if u32::from(class) >= self.layout.host_classes()
             || generation > self.layout.relocation.generations().max(1)
         {
@@ -273,8 +272,8 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    /// Checks that only split handles have data grouped by death time open. A policy that chooses
-    /// destinations may group more; none that a configuration names does.
+    /// Checks that only split handles have open reclaim units for data grouped by death time. A policy that chooses
+    /// destinations could group more, but none of the built-in ones does.
     pub(super) fn check_grouped(&self) -> Check {
         each("slots", &self.slots, |number, slot| {
             let known = slot.ru == NONE || !self.groups_unsplit(number);
@@ -327,8 +326,8 @@ impl<O: Observer> Device<O> {
         })
     }
 
-    /// Checks that the free lists hold all free reclaim units of their groups, once, and that no candidate has
-    /// fewer valid pages than the floor.
+    /// Checks that each free list has all free reclaim units of its group exactly once, and that no candidate has fewer
+    /// valid pages than the floor allows.
     fn check_free(&self) -> Check {
         for (group, free) in self.groups.iter().zip(&self.rus.free) {
             let state = |ru: RuIndex| self.rus.units[ru as usize].state;
@@ -345,8 +344,7 @@ impl<O: Observer> Device<O> {
         Ok(())
     }
 
-    /// Checks that every label of the map is one that pages can have, and that the number of pages with it matches the
-    /// table.
+    /// Checks that pages can have every label in the map, and that the number of pages with it matches the table.
     fn check_map(&self, roles: &[Role]) -> Check {
         let mut mapped = vec![0u32; roles.len()];
         for label in self.map.as_slice() {
@@ -418,8 +416,8 @@ impl<O: Observer> Device<O> {
         ensure(u128::from(c.host_bytes) == sum(&|h| h.host_bytes), FIELD, || {
             "host bytes of the handles do not add up".to_owned()
         })?;
-        // A page is counted where it was moved from. What enters the shared GC entry is in that
-        // entry's own bytes as well.
+        // A page is counted where it was relocated from. Pages that enter the shared GC unit are in the bytes of its
+        // entry as well.
         let gc = self.handles[self.numbering.handles as usize];
         let again = gc.media_bytes.checked_sub(gc.host_bytes);
         let total = again.map(|again| sum(&|h| h.media_bytes) + u128::from(again));
@@ -428,8 +426,8 @@ impl<O: Observer> Device<O> {
         })
     }
 
-    /// Checks that pages of a reclaim unit are valid, unwritten, or invalidated by some handle, and that relocated
-    /// pages have a cause and a handle that needed space.
+    /// Checks that all pages of a reclaim unit are valid, unwritten or invalidated by a handle, and that all relocated
+    /// pages are attributed to a cause and to a handle that demanded space.
     fn check_attribution(&self, ledger: &Ledger) -> Result<(), String> {
         for (ru, unit) in self.rus.units.iter().enumerate() {
             let slot = self.slots.iter().find(|s| s.ru == ru as u32);

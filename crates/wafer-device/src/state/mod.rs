@@ -1,12 +1,12 @@
-//! The whole device as a value, so that callers with files can save it and continue from it later.
+//! The whole device as a value, which callers with files can save and continue from later.
 //!
-//! A restored device continues exactly as the one that was saved would have: its counters, its reclaim units, its
-//! random numbers and what its policy has learned are the same. Only an external policy that does not implement
+//! A restored device continues exactly as the saved one would have: counters, reclaim units, random numbers and the
+//! policy's learned state are the same. Only an external policy that does not implement
 //! [`VictimPolicy::save`](crate::policy::VictimPolicy::save) starts afresh. The map is not part of the value, because
-//! it is a thousand times as large as everything else: it is read and written in place.
+//! it is a thousand times as large as everything else; it is read and written in place.
 //!
-//! A state comes from a file, and files are damaged or crafted. [`Device::restore`] checks every length, index and
-//! count (`check.rs`) before the first command runs.
+//! A state comes from a file, which may be damaged or crafted. [`Device::restore`] checks every length, index and count
+//! (`check.rs`) before the first command runs.
 
 mod check;
 mod error;
@@ -29,11 +29,11 @@ use wafer_separation::Rule;
 use wafer_translation::TranslationState;
 use wafer_write_cache::WriteCache;
 
-/// Everything about a device that its configuration and map do not contain. The observer, and what attribution counts,
-/// are not part of it.
+/// Everything about a device that its configuration and map do not contain, except the observer and the state of
+/// attribution.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct DeviceState {
-    /// Pages and reclaim unit handles of each namespace; both empty for one that was deleted.
+    /// Pages and reclaim unit handles of each namespace; both are empty for a deleted one.
     namespaces: Vec<(Range<u64>, Vec<u16>)>,
     segments: Segments,
     rus: ReclaimUnits,
@@ -45,7 +45,7 @@ pub struct DeviceState {
     clock: u64,
     granted: u64,
     writers: Writers,
-    /// For each handle, the group of writes that name none.
+    /// For each handle, the group for writes that name none.
     chosen_groups: Vec<u16>,
     separation: Option<Rule>,
     learned: Option<Learned>,
@@ -56,7 +56,7 @@ pub struct DeviceState {
 }
 
 impl<O: Observer> Device<O> {
-    /// Returns the current device, without its map.
+    /// Returns the current state of the device, without its map.
     pub fn state(&self) -> DeviceState {
         let (pages, handles) = (&self.geometry.namespaces, &self.geometry.namespace_handles);
         DeviceState {
@@ -84,17 +84,16 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    /// Returns the map: for each logical page a label, 4 bytes in the order of this machine.
+    /// Returns the map: a label for each logical page, 4 bytes in this machine's byte order.
     pub fn map_bytes(&self) -> &[u8] {
         zerocopy::IntoBytes::as_bytes(self.map.as_slice())
     }
 
-    /// Creates a device of this configuration that continues from a state. `fill` receives the map to fill with what
-    /// [`Self::map_bytes`] returned. Takes a pass over the map.
+    /// Creates a device of this configuration that continues from a state. `fill` receives the map, to be filled with
+    /// the result of [`Self::map_bytes`]. Makes a pass over the map.
     ///
     /// # Errors
-    /// The configuration cannot work, its sizes are not those of the state, the state is damaged, or
-    /// `fill` fails.
+    /// The configuration is invalid, its sizes are not those of the state, the state is damaged, or `fill` fails.
     pub fn restore(
         config: &DeviceConfig,
         observer: O,
@@ -143,7 +142,8 @@ impl<O: Observer> Device<O> {
         self.teach(learned)
     }
 
-    /// Restores all values of a state except what the policy learned. None of them is used before [`Self::check`].
+    /// Restores all values of a state except the learned state of the policy. None of them is used before
+    /// [`Self::check`].
     fn take(&mut self, state: DeviceState) -> Result<(), StateError> {
         match (&mut self.separation, state.separation) {
             (None, None) => {}
@@ -179,7 +179,7 @@ impl<O: Observer> Device<O> {
         self.take_firmware(state.caches, state.maintenance)
     }
 
-    /// Restores which translation pages are in memory, and where the others are.
+    /// Restores the state of the translation pages, in memory and in flash.
     fn take_translated(&mut self, saved: Option<TranslationState>) -> Result<(), StateError> {
         match (&mut self.translated, saved) {
             (None, None) => Ok(()),
@@ -191,7 +191,7 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    /// Restores what waits in caches, and the state of media maintenance.
+    /// Restores the contents of caches, and the state of media maintenance.
     fn take_firmware(
         &mut self,
         caches: Vec<WriteCache>,
@@ -216,8 +216,8 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    /// Restores what the policy had learned. A policy that learns refuses to start from nothing, because the device
-    /// would not be the one that was saved.
+    /// Restores the learned state of the policy. A policy that learns cannot continue without it, because the device
+    /// would not be the saved one.
     fn teach(&mut self, learned: Option<Learned>) -> Result<(), StateError> {
         let damaged = |message: String| StateError::damaged("learned", message);
         match (self.policy.save(), learned) {

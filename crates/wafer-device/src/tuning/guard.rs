@@ -3,14 +3,15 @@
 use serde::{Deserialize, Serialize};
 use wafer_interface::Counters;
 
-/// Windows between two comparisons.
+/// Number of windows between two comparisons.
 const WINDOWS: u64 = 4;
-/// Checks per window. A failing policy can relocate the whole device while the host writes a hundredth as much.
+/// Number of checks per window. A failing policy can relocate the whole device while the host writes a hundredth as
+/// much.
 const CHECKS: u64 = 8;
-/// Ratio to the media writes of another arrangement that is too high.
+/// Ratio to the media writes of another arrangement above which the device writes too much.
 const TOO_MANY: f64 = 1.5;
 
-/// Counts at the start of the window.
+/// The counts at the start of the window.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Guard {
     /// Host pages of the miniatures, and pages relocated by each.
@@ -20,8 +21,8 @@ pub(super) struct Guard {
     own: (u64, u64),
     /// Host pages of the miniatures at the last check.
     pub(super) checked: u64,
-    /// Host pages of the miniatures before which the guard does not act, because the initial cost of a change says
-    /// little.
+    /// Host pages of the miniatures before which the guard does not act, because the initial cost of a change is not
+    /// representative.
     rests: u64,
 }
 
@@ -55,7 +56,7 @@ impl Guard {
         let window = (interval / WINDOWS).max(1);
         let host = miniatures[0].host_pages;
         self.checked = host;
-        // The counters of the device may have been reset since.
+        // The counters of the device may have been reset since then.
         let own = device.host_pages.saturating_sub(self.own.0);
         let relocated = device.relocated_pages.saturating_sub(self.own.1);
         let written = (own + relocated) as f64 / own.max(window * sampled) as f64;
@@ -84,8 +85,8 @@ mod tests {
         Counters { host_pages, relocated_pages, ..Counters::default() }
     }
 
-    /// Checks after each of 64 steps of four miniature pages and returns the steps with a change. In the last `failing`
-    /// steps the device relocates `pages` for each of its own.
+    /// Checks after each of 64 steps of four miniature pages, and returns the steps with a change. In the last
+    /// `failing` steps, the device relocates `pages` pages for each host page.
     fn changes(failing: u64, pages: u64, rests: u64) -> Vec<u64> {
         const INTERVAL: u64 = 4 * 32;
         let mut guard = Guard::new(2, rests);
@@ -116,10 +117,11 @@ mod tests {
 
     #[test]
     fn failing_shows_once_it_is_more_than_a_whole_window_may_cost() {
-        // A window has eight steps, or 64 pages of the device, for which writing 192 is too much: here 72 a step.
+        // A window has eight steps, or 64 pages of the device, for which writing 192 is too much. Here, each step
+        // writes 72.
         assert_eq!(changes(16, 8, 0)[0], 64 - 16 + 3);
         assert_eq!(changes(16, 200, 0)[0], 64 - 16 + 1);
-        // 32 a step: the window has to end first.
+        // With 32 per step, the window has to end first.
         assert_eq!(changes(16, 3, 0)[0], 64 - 16 + 7);
     }
 

@@ -15,12 +15,13 @@ use wafer_interface::{
 use wafer_policies::{self as policy, Contents, Smaller, State};
 use wafer_separation::{AutoStream, Rule};
 
-/// Pages that a miniature writes to the same reclaim group if no group was named, as a power of two.
+/// Logarithm of the number of neighbouring pages that a miniature writes to the same reclaim group if no group was
+/// named.
 const GROUP_SHIFT: u32 = 6;
 
 impl<O: Observer> Device<O> {
-    /// Applies commands, and changes the arrangement according to the miniatures. The change follows the same command
-    /// however commands are divided into batches.
+    /// Applies commands, and changes the arrangement according to the miniatures. The change comes after the same
+    /// command, however commands are divided into batches.
     #[cold]
     pub(crate) fn apply_tuned(&mut self, mut commands: &[Command]) {
         while !commands.is_empty() {
@@ -45,7 +46,7 @@ impl<O: Observer> Device<O> {
         }
     }
 
-    /// Gives the policy what the policy of the miniature with the same arrangement has learned.
+    /// Passes on to the policy what that of the miniature with the same arrangement has learned.
     fn inherit(&mut self, tuner: &Tuner) {
         let miniature = &self.miniatures[usize::from(tuner.seen.current)];
         let smaller = Smaller {
@@ -120,8 +121,8 @@ impl<O: Observer> Device<O> {
         }
         let (first, end) = (namespace.first_page, command.lba + blocks);
         let pages = first + (command.lba >> shift)..first + ((end + mask) >> shift);
-        // The group that the device chooses for a write that names none depends on what it wrote before. A miniature
-        // gets one that depends on the command alone, so that batches do not matter: neighbouring pages have the same.
+        // For a write that names no group, the device's choice depends on what it wrote before. For a miniature, it
+        // depends on the command alone, so that batches do not matter; neighbouring pages have the same group.
         let unnamed = || {
             let group = (pages.start >> GROUP_SHIFT) % self.groups.len() as u64;
             group as u32 * self.numbering.per_group + namespace.slots[0]
@@ -186,9 +187,9 @@ impl<O: Observer> Device<O> {
     }
 
     /// Continues with the current arrangement, which has learned nothing yet. Closes the partly written reclaim units
-    /// that it would not open. Data stays where it is. If the separation rule changes, all data becomes unclassified,
-    /// because a class of one rule means nothing to another. (Multi-log relocates data within its class: with the old
-    /// classes, cold data would stay among the hot forever.)
+    /// that it would not open. Data remains where it is. If the separation rule changes, all data becomes unclassified,
+    /// because the classes of one rule mean nothing to another. (Multi-log relocates data within its class: with the
+    /// old classes, cold data would remain among hot data forever.)
     pub(crate) fn arrange(&mut self, tuner: &Tuner) {
         let Arrangement { gc, layout } = tuner.current();
         let other_rule = self.layout.separation != layout.separation;
@@ -198,7 +199,7 @@ impl<O: Observer> Device<O> {
         self.separation = layout.separation.map(|rule| rule.rule(&sizes));
         for slot in 0..self.slots.len() as u32 {
             let open = self.slots[slot as usize].ru != NONE;
-            // Data of a class that the new rule rarely uses would hold its reclaim unit and the space left in it
+            // Data of a class that the new rule rarely uses would keep its reclaim unit, and the space left in it, open
             // forever.
             let Contents { class, generation, .. } = self.numbering.contents(slot);
             let classed = other_rule && (class > 0 || generation > 0);
@@ -209,13 +210,13 @@ impl<O: Observer> Device<O> {
         if other_rule {
             self.forget_classes(arrangement::mixes(&self.geometry, tuner.layouts()));
         }
-        // Predictions of another rule: this one has not split any handle.
+        // These are predictions of another rule; this one has not split any handle yet.
         self.rus.units.iter_mut().for_each(|unit| unit.death_time = 0);
     }
 
-    /// Gives closed reclaim units the class that the rule assigns to unknown data. Relocated data joins the relocated
-    /// data shared by handles, if allowed: being mostly cold, it would otherwise be moved repeatedly along with newer
-    /// data of a class.
+    /// Gives closed reclaim units the class that the rule assigns to unknown data. If allowed, relocated data joins the
+    /// shared relocated data: being mostly cold, it would otherwise be relocated repeatedly along with newer data of a
+    /// class.
     fn forget_classes(&mut self, mixes: bool) {
         let unknown = self.segments.content(UNMAPPED, &self.rus.units, self.clock);
         let rule = self.separation.as_ref().filter(|rule| rule.splits_all());

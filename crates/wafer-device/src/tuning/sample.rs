@@ -1,8 +1,8 @@
-//! Spatial sampling: the pages of a device that its miniatures simulate, and the sizes of these.
+//! Spatial sampling: the pages of a device that its miniatures simulate, and the sizes of the miniatures.
 //!
 //! The logical space is divided into strata of equal size, a power of two, and one pseudorandomly placed page of each
-//! is in the sample. So a run of pages is a run in the miniature, a sequential stream stays sequential, and every
-//! region has its share, which keeps the sample even when addresses are written in a pattern.
+//! is in the sample. So a run of pages is a run in the miniature, a sequential stream remains sequential, and every
+//! region has its share, even if addresses are written in a pattern.
 
 use std::ops::Range;
 
@@ -14,7 +14,8 @@ use wafer_interface::{Bytes, FirmwareConfig};
 const LEAST_PAGES: u64 = 32;
 /// Minimum pages of a miniature, unless the device has fewer.
 const LEAST_DEVICE: u64 = 16384;
-/// Maximum reclaim units of a miniature. With fewer than the device has, open ones take too much of the spare space.
+/// Maximum reclaim units of a miniature. With fewer than those of the device, open ones take too much of the spare
+/// space.
 const MOST_UNITS: u64 = 2048;
 /// Page size of a miniature. At the maximum size, even the smallest reclaim unit has few pages.
 pub(super) const PAGE_BYTES: u64 = 65536;
@@ -22,9 +23,9 @@ pub(super) const PAGE_BYTES: u64 = 65536;
 /// The pages in the sample. In a miniature, the page number is the number of the stratum.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample {
-    /// Pages per stratum, as a power of two.
+    /// Logarithm of the pages per stratum.
     pub(crate) shift: u32,
-    /// Whole strata of the device.
+    /// Number of whole strata of the device.
     pub(crate) pages: u64,
 }
 

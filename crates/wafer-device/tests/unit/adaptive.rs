@@ -1,4 +1,4 @@
-//! The adaptive policy: that it changes where that pays, and only there.
+//! The adaptive policy changes its arrangement where that pays, and only there.
 
 use super::random::random;
 use wafer_interface::*;
@@ -7,7 +7,7 @@ use crate::tuning::sample::Sample;
 use crate::*;
 use wafer_policies::State;
 
-/// Pages of a reclaim unit, and logical reclaim units.
+/// Pages of a reclaim unit, and number of logical reclaim units.
 const PAGES: u64 = 64;
 const RUS: u64 = 500;
 pub(super) const ALL: u64 = PAGES * RUS;
@@ -29,7 +29,7 @@ pub(super) fn write(page: u64, handle: u16) -> Command {
     Command::write(page * BLOCKS, BLOCKS as u32, Placement(handle))
 }
 
-/// A fill in order, then writes of which most go to few pages that are everywhere.
+/// Returns a sequential fill, then writes of which most go to a few scattered pages.
 pub(super) fn skewed(volume: u64) -> Vec<Command> {
     let mut seed = 1;
     let address = |rank: u64| rank * 7919 % ALL;
@@ -40,7 +40,7 @@ pub(super) fn skewed(volume: u64) -> Vec<Command> {
     (0..ALL).map(|page| write(page, 0)).chain(any).collect()
 }
 
-/// WARP's three streams: in order, at random over the same, and at random over the last tenth.
+/// Returns WARP's three streams: sequential, random over the same range, and random over the last tenth.
 pub(super) fn three_streams(all: u64, volume: u64) -> Vec<Command> {
     let (mut seed, mut next, most) = (1, 0, all * 9 / 10);
     let mixed = (0..volume * all).map(|at| match at % 5 {
@@ -88,18 +88,18 @@ fn it_tells_what_it_followed_and_from_when() {
     let (at, last) = followed.last().unwrap();
     assert_eq!((last.policy.as_str(), last.separation), ("cost-benefit", arrangement(&whole).1));
 
-    // A device that ends just before the change has not heard of it; one that ends after it has.
+    // A device that stops just before the change does not have it; one that stops after it does.
     let mut before = Device::new(&config("adaptive", 80, 1), 1).unwrap();
     before.apply(&commands[..*at as usize - 1]);
     assert_eq!(before.arrangements(), followed[..followed.len() - 1]);
     before.apply(&commands[*at as usize - 1..*at as usize]);
     assert_eq!(before.arrangements(), followed);
 
-    // Counted from a reset, after which only the last holds.
+    // Since a reset, only the last arrangement applies.
     before.reset_counters();
     assert_eq!(before.arrangements(), [(0, last.clone())]);
 
-    // A saved device knows it still.
+    // A restored device still knows the arrangements.
     let (state, map) = (whole.state(), whole.map_bytes());
     let mut restored = Device::new(&config("adaptive", 80, 1), 1).unwrap();
     let fill = |to: &mut [u8]| {
@@ -112,10 +112,10 @@ fn it_tells_what_it_followed_and_from_when() {
     assert_eq!(run(&config("greedy", 80, 1), &commands[..100]).0.arrangements(), []);
 }
 
-/// Classes of the old rule mean nothing to the new one. Kept, they would leave cold data among the hot for good.
+/// Classes of the old rule mean nothing to the new one. If kept, they would leave cold data among hot data for good.
 #[test]
 fn after_a_change_it_relocates_like_a_device_that_began_so() {
-    // Most pages are written so rarely that they are relocated many times before.
+    // Most pages are written so rarely that they are relocated many times in between.
     let mut seed = 1;
     let any = (0..8 * ALL).map(|_| {
         let reach = match random(&mut seed, 16) {
@@ -142,7 +142,8 @@ fn after_a_change_it_relocates_like_a_device_that_began_so() {
     assert!(tuned < 1.05 * began, "{tuned} for {began}");
 }
 
-/// Drives that follow `look-ahead` write 1.2 % more than its miniature, so it must lead by 2.7 % to lead by 1.5 %.
+/// A device with `look-ahead` writes 1.2 % more than its miniature, so the miniature must lead by 2.7 % for a lead of
+/// 1.5 %.
 #[test]
 fn look_ahead_is_taken_to_write_more() {
     let changes = |policy: &str, lead: f64| {
@@ -158,7 +159,7 @@ fn look_ahead_is_taken_to_write_more() {
     assert!(changes("look-ahead", 0.04));
 }
 
-/// Has the device go on with cost-benefit and this separation.
+/// Makes the device continue with cost-benefit and this separation.
 fn change(device: &mut Device, separation: Separation) {
     let mut tuner = device.tuner.take().unwrap();
     tuner.choose("cost-benefit", separation);
@@ -174,7 +175,7 @@ fn classed(device: &Device) -> usize {
     contents.filter(|of| of.class > 0 || of.generation > 0).count()
 }
 
-/// Data of the old classes that the new rule never finds would hold its reclaim unit, and the space left in it.
+/// Old classes that the new rule never uses would keep their reclaim units, and the space left in them, open.
 #[test]
 fn a_change_of_the_rule_leaves_no_class_open() {
     for isolation in [Isolation::Initially, Isolation::Persistently] {
@@ -191,12 +192,12 @@ fn a_change_of_the_rule_leaves_no_class_open() {
     }
 }
 
-/// Among newer data of a class it would have to be moved again and again.
+/// Among newer data of a class, it would have to be relocated again and again.
 #[test]
 fn what_old_classes_relocated_is_kept_apart_where_the_handle_may_share() {
     for (isolation, shares) in [(Isolation::Initially, true), (Isolation::Persistently, false)] {
         let mut config = config("adaptive", 80, 2);
-        // Handle 1, which nobody writes to, may share in both.
+        // Handle 1, which nobody writes to, may share in both cases.
         config.handle_isolation.insert("0".to_owned(), isolation);
         let (mut device, _) = run(&config, &skewed(0));
         change(&mut device, Separation::MultiLog);
@@ -212,7 +213,7 @@ fn what_old_classes_relocated_is_kept_apart_where_the_handle_may_share() {
         change(&mut device, Separation::AutoStream);
         assert_eq!(relocated(&device, false), 0);
         assert_eq!(relocated(&device, true) >= of_classes, shares);
-        // They have come to the shared relocated data like any other.
+        // The pages have joined the shared relocated data like any others.
         let (now, then) = (device.gc_counters().unwrap(), before.unwrap());
         let came = now.host_bytes - then.host_bytes;
         assert_eq!(came, now.media_bytes - then.media_bytes);
@@ -229,8 +230,8 @@ fn three_streams_stay_with_gittins() {
     assert!(waf == gittins && tuned.map_bytes() == plain.map_bytes(), "{waf} {gittins}");
 }
 
-/// In a miniature of half as many reclaim units the open ones take twice the part of the spare space: relocation by
-/// isolation, which keeps fewer open, seemed to be better.
+/// In a miniature with half as many reclaim units, the open ones take twice the share of the spare space. Relocation by
+/// isolation, which keeps fewer open, would seem better.
 #[test]
 fn three_streams_on_many_units_stay_with_gittins() {
     let units = 2048;
@@ -238,7 +239,7 @@ fn three_streams_on_many_units_stay_with_gittins() {
     config.capacity = Bytes(units * PAGES * config.page.0);
     config.reclaim_unit.count = Some(units * 114 / 100);
     let (all, mut seed) = (units * PAGES, 1);
-    // Four of five jumps go to a fifth.
+    // Four of five random writes go to a fifth.
     let commands = three_streams(all, 3).into_iter().map(|command| match command.placement {
         Placement(2) if random(&mut seed, 5) > 0 => {
             Command { lba: command.lba / BLOCKS % (all * 9 / 50) * BLOCKS, ..command }
@@ -259,7 +260,7 @@ fn few_spare_units_are_not_held_open() {
     assert!(tuned < 1.01 * greedy && tuned < 0.99 * gittins, "{tuned} {greedy} {gittins}");
 }
 
-/// A device changes after a certain command, however commands are cut into batches.
+/// A device changes after the same command, however commands are divided into batches.
 #[test]
 fn batches_do_not_decide_when_a_device_changes() {
     let commands = skewed(3);
@@ -290,7 +291,7 @@ fn pages_are_at_many_places_of_their_strata() {
     assert!(places.iter().all(|count| (30..100).contains(count)), "{places:?}");
 }
 
-/// A policy that takes over knows what its miniature has learned: few spare units leave no room to learn.
+/// A new policy inherits what its miniature has learned, because few spare units leave no room to learn.
 #[test]
 fn a_policy_takes_over_what_its_miniature_has_learned() {
     let commands = three_streams(ALL, 6);
@@ -303,7 +304,7 @@ fn a_policy_takes_over_what_its_miniature_has_learned() {
     let change = change.expect("a change to the policy that learns");
     let fresh = crate::policy::make(&GcConfig { policy: "gittins".into(), ..config.gc }).unwrap();
     assert_ne!(device.policy.save(), fresh.save());
-    // In the quarter of a device write that follows, it relocates little more than in the one before.
+    // In the next quarter of a device write, it relocates little more than in the one before.
     let quarter = ALL as usize / 4;
     let relocated = |device: &mut Device, commands: &[Command]| {
         let before = device.counters().relocated_pages;
@@ -314,12 +315,12 @@ fn a_policy_takes_over_what_its_miniature_has_learned() {
     earlier.apply(&commands[..=change - quarter]);
     let before = relocated(&mut earlier, &commands[change - quarter + 1..=change]);
     let after = relocated(&mut device, &commands[change + 1..=change + quarter]);
-    // With a policy that knows nothing it is 1.25 times as much, with this one 1.04 times.
+    // A policy that knows nothing relocates 1.25 times as much, this one 1.04 times.
     assert!(after as f64 <= 1.1 * before as f64, "{after} after {before}");
 }
 
-/// Three logs and random writes, a handle each. `gittins` writes a little less than others for a while, and then moves the
-/// drive.
+/// Three logs and random writes, each with its own handle. `gittins` writes a little less than others for a while, and
+/// then relocates the whole drive.
 #[test]
 fn a_tie_is_not_worth_a_policy_that_can_fail() {
     const UNITS: u64 = 200;

@@ -6,7 +6,7 @@ use wafer_interface::{Command, LBA_BYTES, Placement};
 use super::devices::{BLOCKS, PAGE, command, device};
 use crate::DeviceConfig;
 
-/// A tiny device with reclaim units of some pages of 64 KiB (1 MiB are 16), and what is done with it.
+/// A tiny device with reclaim units of a few pages of 64 KiB (16 are 1 MiB), and the commands for it.
 #[derive(Clone, Debug)]
 pub(super) struct Tiny {
     pub(super) config: DeviceConfig,
@@ -14,7 +14,7 @@ pub(super) struct Tiny {
     pub(super) seed: u64,
 }
 
-/// Returns the fewest reclaim units that a device works with, which the message about fewer names.
+/// Returns the smallest number of reclaim units with which a device works, which the error for fewer names.
 fn smallest(config: &DeviceConfig) -> u64 {
     let count = Some(1);
     let reclaim_unit = crate::ReclaimUnitConfig { count, ..config.reclaim_unit.clone() };
@@ -22,8 +22,8 @@ fn smallest(config: &DeviceConfig) -> u64 {
     error.message.rsplit(' ').next().unwrap().parse().unwrap()
 }
 
-/// Any tiny device with reclaim units of the given page counts, and up to `steps` steps: a
-/// sequential fill first in half of the cases, so that the device is full from the start.
+/// Returns any tiny device with reclaim units of the given page counts, and up to `steps` steps, preceded in half of
+/// the cases by a sequential fill, so that the device is full from the start.
 pub(super) fn tiny(
     ru_pages: impl Strategy<Value = u64>,
     steps: usize,

@@ -1,11 +1,11 @@
-//! Separation by inherited death times: what it does with WARP's three streams.
+//! Separation by inherited death times, with WARP's three streams.
 
 use super::random::random;
 use wafer_interface::*;
 
 use crate::*;
 
-/// Pages of a reclaim unit, and logical reclaim units.
+/// Pages of a reclaim unit, and number of logical reclaim units.
 const PAGES: u64 = 16;
 const RUS: u64 = 240;
 const ALL: u64 = PAGES * RUS;
@@ -23,8 +23,8 @@ fn device(policy: &str, separation: Option<Separation>) -> DeviceConfig {
     config
 }
 
-/// A fill, then of five pages three in order over the first nine tenths through handle 0, one at random over the
-/// same through handle 2 and one over the rest through handle 1.
+/// Returns a fill, then of every five pages three in order over the first nine tenths through handle 0, one at random
+/// over the same through handle 2, and one over the rest through handle 1.
 fn three_streams(volume: u64, mut seed: u64) -> Vec<Command> {
     let write = |page: u64, handle| Command::write(page * 128, 128, Placement(handle));
     let fill = (0..ALL).map(|page| write(page, u16::from(page >= MOST)));
@@ -53,13 +53,13 @@ fn pages_of_a_reclaim_unit_die_at_about_the_same_time() {
     let mut device = Device::new(&device("greedy", Some(Separation::DeathTime)), 1).unwrap();
     let commands = three_streams(9, 1);
     device.apply(&commands);
-    // One turn of the sequential stream is 5/3 of the pages that it covers.
+    // One pass of the sequential stream takes 5/3 of the pages that it covers.
     let turn = MOST * 5 / 3;
     let (next, now) = ((9 * ALL * 3 / 5) % MOST, device.clock);
     let mut late = [0u64; 2];
     for page in 0..MOST {
         let label = device.map.as_slice()[page as usize];
-        // Pages of divided labels are left out.
+        // Pages of divided labels are skipped.
         let unit = device.rus.units.get(device.segments.hot[label as usize].ru as usize);
         let Some(unit) = unit.filter(|unit| unit.death_time > now && unit.class > 0) else {
             continue;

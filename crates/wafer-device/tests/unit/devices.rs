@@ -1,5 +1,5 @@
-//! Devices and commands that tests of the device share with those of `wafer-oracle`, which names this file as a module of its
-//! own: each has the types of `super::device`.
+//! Devices and commands that tests of the device share with those of `wafer-oracle`, which includes this file as its
+//! own module; each uses the types of `super::device`.
 
 use std::ops::Range;
 
@@ -13,11 +13,11 @@ use super::device::{
     RelocationOrder, Separation,
 };
 
-/// Bytes and logical blocks of a page: 1 MiB, the smallest reclaim unit, has 16.
+/// Bytes and logical blocks of a page; 1 MiB, the smallest reclaim unit, has 16 pages.
 pub(crate) const PAGE: u64 = 65536;
 pub(crate) const BLOCKS: u64 = PAGE / LBA_BYTES;
 
-/// Destination and separation by a number below [`PLACINGS`].
+/// Returns the destination and separation for a number below [`PLACINGS`].
 fn placing(number: u8, mixes: bool) -> (Option<Destination>, Option<Separation>) {
     match number {
         1 => (Some(Destination::Isolation), None),
@@ -93,13 +93,13 @@ fn config(
             NamespaceConfig { size: Bytes((half / 2).max(1) * PAGE), handles: vec![0] },
         ];
     }
-    // The fullest device there is, or a little more.
+    // The fullest device that works, or slightly larger.
     config.reclaim_unit.count = Some(smallest(&config) + extra);
     config
 }
 
-/// Any device with so many logical reclaim units of so many pages, at 99 % full and above, with every policy, isolation,
-/// grouping and way to write. `smallest` tells the fewest reclaim units that a device needs.
+/// Returns any device with logical reclaim units and pages in these ranges, at least 99 % full, with every policy,
+/// isolation, grouping and way to write. `smallest` returns the smallest number of reclaim units that a device needs.
 pub(crate) fn device(
     logical_rus: Range<u64>,
     ru_pages: impl Strategy<Value = u64>,
@@ -123,8 +123,7 @@ pub(crate) fn device(
         .prop_map(move |(kind, flags, sizes, shares)| config(kind, flags, sizes, shares, smallest))
 }
 
-/// A command on a device of so many blocks; most commands write one page, some up to
-/// `longest` blocks.
+/// Returns a command for a device of `blocks` blocks; most commands write one page, some up to `longest` blocks.
 pub(crate) fn command(blocks: u64, longest: u32) -> impl Strategy<Value = Command> {
     let lba =
         prop_oneof![4 => 0..blocks, 2 => 0..blocks.div_ceil(20), 1 => Just(0), 1 => 0..blocks * 2];

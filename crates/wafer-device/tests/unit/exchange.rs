@@ -1,9 +1,9 @@
-//! Segments of many pages: every run is the run of a page-mapped device.
+//! Segments of many pages: every run is also a run of a page-mapped device.
 //!
-//! A [`Follower`] keeps a definite place for every page. Where the device draws which page of a
-//! divided segment was in which reclaim unit, the follower exchanges two pages of that segment:
-//! nothing observable had told them apart. If there is no page to exchange with, or a count ever
-//! differs from the number of pages placed there, no page-mapped device could have done the same.
+//! A [`Follower`] keeps a definite place for every page. When the device draws which page of a divided segment was in
+//! which reclaim unit, the follower exchanges two pages of that segment, which nothing observable had distinguished. If
+//! there is no page to exchange with, or a count ever differs from the number of pages placed there, no page-mapped
+//! device could have done the same.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,6 @@ use crate::*;
 struct Follower {
     /// The reclaim unit of each mapped page.
     place: Vec<Option<u32>>,
-    /// The label of each page.
     labels: Vec<Label>,
 }
 
@@ -29,7 +28,7 @@ impl Follower {
         Follower { place: vec![None; labels.len()], labels }
     }
 
-    /// Follows a step that touched one page at most: `page` was written or, with `None`, nothing.
+    /// Follows a step that affected at most one page: `page` was written or, with `None`, nothing.
     fn follow(&mut self, device: &mut Device, page: Option<usize>) -> Result<(), String> {
         let log = std::mem::take(&mut device.segments.log);
         let mut named: BTreeMap<Label, Vec<u32>> = BTreeMap::new();
@@ -59,7 +58,7 @@ impl Follower {
         self.check(device)
     }
 
-    /// Makes `page` lie in `ru`, by exchange with another page of its label if need be.
+    /// Places `page` in `ru`, by exchange with another page of its label if necessary.
     fn exchange(&mut self, page: usize, label: Label, ru: u32) -> Result<(), String> {
         if self.labels[page] != label {
             return Err(format!("page {page} is of {}, not {label}", self.labels[page]));
@@ -84,7 +83,7 @@ impl Follower {
         Ok(())
     }
 
-    /// Merging gave every page of a divided label a part: the numbers for each reclaim unit must be
+    /// Follows a merge, which gave every page of a divided label a part. The numbers for each reclaim unit must be
     /// those of the pages placed there; the pages themselves are exchanged.
     fn name_all(&mut self, named: BTreeMap<Label, Vec<u32>>) -> Result<(), String> {
         for (label, rus) in named {
@@ -120,7 +119,7 @@ impl Follower {
     }
 }
 
-/// The pages a command writes or unmaps, as commands of one page each.
+/// Returns the pages that a command writes or unmaps, as commands of one page each.
 fn single_pages(device: &Device, command: &Command) -> Vec<(Command, usize)> {
     let Some(range) = device.geometry().namespaces.get(usize::from(command.namespace.0)) else {
         return Vec::new();

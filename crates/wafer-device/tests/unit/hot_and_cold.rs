@@ -6,8 +6,8 @@ use wafer_interface::{Command, Placement};
 use super::random::random;
 use super::two_handles::UNIT;
 
-/// Returns single-page writes: four fifths to the first fifth of the space through handle 0, the rest through
-/// handle 1.
+/// Returns single-page writes: four fifths to the first fifth of the space through handle 0, and the others to the rest
+/// through handle 1.
 pub(crate) fn hot_and_cold(count: usize, seed: &mut u64) -> Vec<Command> {
     let (all, hot) = (200 * UNIT, 40 * UNIT);
     (0..count)

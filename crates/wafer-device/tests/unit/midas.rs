@@ -1,4 +1,5 @@
-//! MiDAS beside greedy with the same classes: groups of measured size gain where lives differ, and cost little where they do not.
+//! MiDAS compared with greedy with the same classes: groups of measured size gain where lifetimes differ, and cost
+//! little where they do not.
 
 use super::adaptive::{ALL, config, run, skewed, three_streams, write};
 use super::random::random;

@@ -1,9 +1,10 @@
-//! Tests of the whole device that look inside it. Those of its public interface are in `wafer-oracle`.
+//! Tests of the whole device that access its internals. Those of its public interface are in `tests/` and in
+//! `wafer-oracle`.
 
 mod adaptive;
 mod configs;
 mod death_time;
-/// What the shared devices are made of.
+/// The types of the shared devices.
 mod device {
     pub(crate) use crate::policy::POLICIES;
     pub(crate) use crate::{

@@ -1,6 +1,6 @@
-//! Numbers that look random.
+//! Pseudorandom numbers.
 
-/// Returns a number below `bound` that looks random: SplitMix64.
+/// Returns a pseudorandom number below `bound`, by SplitMix64.
 pub(crate) fn random(state: &mut u64, bound: u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *state;

@@ -1,5 +1,5 @@
-//! A device of two handles, which tests of several crates share: each names this file as a module of its own, beside one
-//! called `device` with the types.
+//! A device with two handles, which tests of several crates share. Each includes this file as its own module, next to
+//! one called `device` with the types.
 
 use wafer_interface::{Bytes, FirmwareConfig, ServiceConfig};
 
@@ -8,7 +8,7 @@ use super::device::{Destination, DeviceConfig, GcConfig, Isolation, ReclaimUnitC
 /// Pages of a reclaim unit of [`two_handles`].
 pub(crate) const UNIT: u64 = 64;
 
-/// A device of 200 logical RUs of 64 pages and two handles.
+/// Returns a device with 200 logical RUs of 64 pages and two handles.
 pub(crate) fn two_handles(policy: &str, isolation: Isolation) -> DeviceConfig {
     let page = 16384;
     DeviceConfig {

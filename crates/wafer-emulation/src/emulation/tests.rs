@@ -7,7 +7,7 @@ use crate::schedule::tests::{command, drive, request};
 
 /// Longer than any machine sleeps.
 const LONG: Duration = Duration::from_secs(60);
-/// How long cells take to read that a test waits for.
+/// The read time of cells in tests that wait for it.
 const CELLS: Duration = Duration::from_millis(30);
 
 struct Holder(Mutex<Sender<(u64, Instant)>>);
@@ -23,7 +23,7 @@ fn holder() -> (Arc<Holder>, Receiver<(u64, Instant)>) {
     (Arc::new(Holder(Mutex::new(sender))), receiver)
 }
 
-/// A drive whose cells take this long to read.
+/// Starts a drive whose cells take this long to read.
 fn slow(cells: Duration) -> Emulation {
     let (timing, shape) = slow_timing(cells);
     Emulation::start(&timing, shape).unwrap()
@@ -58,10 +58,10 @@ fn a_completion_does_not_come_before_its_time() {
     assert!(at.duration_since(began) >= CELLS);
 }
 
-/// The thread sleeps until the end of a read, and has to wake up for a write that is done before.
+/// The thread sleeps until the end of a read, and has to wake up for a write that completes earlier.
 #[test]
 fn a_later_command_may_complete_sooner() {
-    // The longest that a read may take.
+    // The longest read time allowed.
     let (emulation, (holder, woken)) = (slow(Duration::from_secs(10)), holder());
     let began = Instant::now();
     begin(&emulation, Kind::Read, &holder);
@@ -71,7 +71,8 @@ fn a_later_command_may_complete_sooner() {
     assert!(began.elapsed() < Duration::from_secs(10));
 }
 
-/// One command at a time, in turn from two queues: the read of the second does not wait for all of the first.
+/// The drive takes one command at a time, from two queues in turn: the read in the second queue does not wait for all
+/// of the first.
 #[test]
 fn queues_take_turns() {
     let (timing, shape) = slow_timing(Duration::from_millis(100));

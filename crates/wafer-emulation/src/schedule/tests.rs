@@ -29,7 +29,7 @@ pub(crate) fn drive() -> (TimingConfig, Shape) {
     (timing.unwrap(), shape)
 }
 
-/// A request with its work: a read of a page that was programmed long ago, or a write to reclaim unit 0.
+/// Returns a request with its work: a read of a page that was programmed long ago, or a write to reclaim unit 0.
 pub(crate) fn request(
     kind: Kind,
     ticket: u64,
@@ -63,7 +63,7 @@ pub(crate) fn command(request: &Request) -> Command {
     }
 }
 
-/// When the commands of some requests complete, by their tickets: the media alone, with nothing in between.
+/// Returns when the commands of `requests` complete, by ticket, according to the media alone.
 fn simulated(requests: &[(Request, Vec<MediaWork>)]) -> BTreeMap<u64, Time> {
     let (mut media, mut done) = (media(), Vec::new());
     media.reset_counts(0);
@@ -81,7 +81,7 @@ fn simulated(requests: &[(Request, Vec<MediaWork>)]) -> BTreeMap<u64, Time> {
 }
 
 proptest! {
-    /// However often anybody looks, each command completes at the time of a simulation, and once.
+    /// However often the schedule advances, each command completes once, at the time of the simulation.
     #[test]
     fn commands_complete_when_a_simulation_says(
         steps in prop::collection::vec(
@@ -114,7 +114,7 @@ proptest! {
             held += 1;
             looks.extend(delays.iter().map(|delay| time + delay));
             looks.sort_unstable();
-            // Looks up to the next request: those beyond it would come after it.
+            // Only advances to the next request: anything further comes after it.
             let next = steps.get(number + 1).map_or(Time::MAX, |(gap, ..)| time + gap);
             while looks.first().is_some_and(|look| *look < next) {
                 let look = looks.remove(0);
@@ -126,7 +126,7 @@ proptest! {
                 prop_assert!(schedule.next().is_none_or(|next| next > look));
             }
         }
-        // From one thing that happens to the next, as the thread does.
+        // Advances from event to event, as the thread does.
         while let Some(next) = schedule.next() {
             let mut now = Vec::new();
             schedule.advance(next, &mut now);
@@ -144,14 +144,14 @@ proptest! {
     }
 }
 
-/// Without looks in between, every command completes at its time to the nanosecond.
+/// Without other advances in between, every command completes at its time to the nanosecond.
 #[test]
 fn a_thread_that_sleeps_until_the_next_event_is_never_late() {
     let mut schedule = Schedule::new(media());
     let holder: Arc<dyn Wake> = Arc::new(Nobody);
     let mut all = Vec::new();
     for ticket in 1..200u64 {
-        // Parts of a command end in any order.
+        // The requests of a command end in any order.
         let parts = [Kind::Read, Kind::Write, Kind::Other, Kind::Read];
         for (part, kind) in (ticket % 3..4).zip(parts) {
             let (request, work) = request(kind, ticket, 0, 7 * ticket + part);
@@ -169,7 +169,7 @@ fn a_thread_that_sleeps_until_the_next_event_is_never_late() {
     assert_eq!(completed, simulated(&all));
 }
 
-/// A command may take longer to execute than the media take for it.
+/// Executing a command may take longer than its media work.
 #[test]
 fn what_is_done_before_it_is_held_completes_at_once() {
     let mut schedule = Schedule::new(media());
@@ -204,7 +204,7 @@ fn a_command_without_work_is_not_held() {
 /// Longer than any request takes.
 const APART: Time = 10_000_000;
 
-/// A Copy reads and writes, a write with Force Unit Access is flushed: hosts see one command, which writes.
+/// A Copy reads and writes, and a write with Force Unit Access is flushed, but hosts see one command, a write.
 #[test]
 fn a_command_of_several_requests_counts_once() {
     let cases: [(&[Kind], Op, u64); 4] = [

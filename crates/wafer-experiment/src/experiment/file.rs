@@ -15,7 +15,7 @@ use wafer_config::{device_table, overridden, profiles};
 /// Default number of timeline samples.
 pub const DEFAULT_SAMPLES: usize = 1000;
 
-/// Possible maximum numbers of timeline samples.
+/// Permitted maximum numbers of timeline samples.
 pub const SAMPLES: std::ops::RangeInclusive<usize> = 2..=1_000_000;
 
 /// An experiment file, except its device and its workload.
@@ -48,8 +48,8 @@ pub(super) struct ExperimentFile {
     /// workload itself, without a clock, until its WAF changes by less than 1 %).
     #[schemars(with = "Option<String>", extend("default" = "fresh"))]
     pub(super) precondition: Option<Precondition>,
-    /// Whether to record whose invalidations cause relocations of whose data, for `wafer explain`. It slows the run by
-    /// about 15 %.
+    /// Whether to record which handle's invalidations cause relocations of which handle's data, for `wafer explain`. It
+    /// slows the run by about 15 %.
     #[schemars(extend("default" = false))]
     pub(super) attribution: Option<bool>,
     /// Whether the run has a clock: hosts wait for the drive, and bandwidth and latency are measured. The device
@@ -64,8 +64,8 @@ pub(super) struct ExperimentFile {
     pub(super) validate: Option<Checks>,
 }
 
-/// Returns the schema of an experiment file: `#/$defs/device` is that of a device file, and each kind
-/// of workload and each application model has a definition of its own.
+/// Returns the schema of an experiment file: `#/$defs/device` is that of a device file, and each kind of workload and
+/// each application model has its own definition.
 pub fn schema() -> Value {
     let mut generator = generator();
     let device = device_table(&mut generator);

@@ -1,4 +1,4 @@
-//! Commands in memory, computed by a program.
+//! Commands in memory, created by a program.
 
 use std::sync::Arc;
 
@@ -9,14 +9,14 @@ use wafer_interface::{
 use super::interface::{Built, Host, Source, SourceTarget};
 use crate::error::LabError;
 
-/// A list of commands, written in order.
+/// A list of commands, executed in order.
 #[derive(Clone, Debug)]
 pub struct CommandsSource {
     /// Name in messages and in the record.
     pub name: String,
     /// The commands; shared between runs.
     pub commands: Arc<[Command]>,
-    /// Whether placements are placement identifiers; otherwise they are indices into the namespace's.
+    /// Whether placements are placement identifiers; otherwise, they are indices into the namespace's list.
     pub identifiers: bool,
     /// Whether to repeat the commands until the run's volume is reached. Without a volume they run once.
     pub repeat: bool,
@@ -35,7 +35,7 @@ impl CommandsSource {
                 let count = namespaces.len();
                 return refused(at, format!("namespace {namespace}; the device has {count}"));
             };
-            // In bytes: the caller may count in another unit than blocks.
+            // The message is in bytes, because the caller may count in units other than blocks.
             let first = u128::from(command.lba) * u128::from(LBA_BYTES);
             let end = first + u128::from(command.blocks) * u128::from(LBA_BYTES);
             if end > u128::from(*bytes) {
@@ -90,7 +90,7 @@ impl Source for CommandsSource {
                 repeat,
             }),
             total_bytes: (!repeat).then_some(total),
-            // The commands are in memory before the run.
+            // The commands are already in memory before the run.
             memory_bytes: 0,
             ignored: Vec::new(),
             notices: Vec::new(),

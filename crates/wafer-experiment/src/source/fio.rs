@@ -20,7 +20,7 @@ use wafer_config::{Files, Layers, schema as schemas};
 
 pub(super) const KIND: Kind = Kind { keys: &["fio", INLINE], beside: &[], parse, schema };
 
-/// The key of jobs inside an experiment file, and the extension that their own file would have.
+/// The key of jobs inside an experiment file, which also serves as the extension of their path.
 const INLINE: &str = "fio_text";
 
 /// A fio job file: `fio` or `fio_text`.
@@ -40,9 +40,9 @@ struct WorkloadFile {
 /// A fio job file.
 #[derive(Clone, Debug)]
 pub struct FioSource {
-    /// Its path; relative paths in the file start at its folder.
+    /// Path of the file; relative paths in it start at its folder.
     pub path: PathBuf,
-    /// Its text.
+    /// Text of the file.
     pub text: String,
 }
 
@@ -55,7 +55,7 @@ impl FioSource {
         Ok(FioSource::new(path, &read_text(path)?))
     }
 
-    /// Returns the text of a job file, with its includes.
+    /// Returns the text of a job file, including the files that it includes.
     ///
     /// # Errors
     /// A file cannot be read, or is not a job file.
@@ -63,12 +63,12 @@ impl FioSource {
         Ok(JobFile::read(path)?.text().to_owned())
     }
 
-    /// Creates a source from text. `${NAME}`s of the environment are replaced, so that a record has the jobs as run.
+    /// Creates a source from text. Environment variables `${NAME}` are replaced, so that a record has the jobs as run.
     pub fn new(path: &Path, text: &str) -> Self {
         FioSource { path: path.to_owned(), text: Self::with_values(text) }
     }
 
-    /// Returns a text with every `${NAME}` of the environment replaced by its value.
+    /// Returns a text with every environment variable `${NAME}` replaced by its value.
     fn with_values(text: &str) -> String {
         let mut replaced = String::with_capacity(text.len());
         let mut rest = text;
@@ -78,7 +78,7 @@ impl FioSource {
             replaced += before;
             match wafer_fio_file::environment(name).filter(|value| !value.contains(['\n', '\r'])) {
                 Some(value) => replaced += &value,
-                // The reader of the file says where it stands.
+                // The reader of the file reports it with its line.
                 None => replaced += &rest[before.len()..rest.len() - after.len()],
             }
             rest = after;
@@ -117,7 +117,7 @@ impl Source for FioSource {
     }
 
     fn text(&self) -> String {
-        // With what the file includes: a record, and a copy that goes to another process, need no other file.
+        // Includes are expanded, so a record, or a copy for another process, needs no other file.
         let file = JobFile::parse(&self.text, &self.path);
         file.map_or_else(|_| self.text.clone(), |file| Self::with_values(file.text()))
     }
@@ -224,7 +224,7 @@ fn parse(table: Layers, files: &Files, path: &Path) -> Result<Workload, LabError
         }
         (None, text) => (path.with_extension(INLINE), text.unwrap_or_default()),
     };
-    // Replaced in the text, so that a record has the jobs as they ran.
+    // Values are replaced in the text, so that a record has the jobs as they ran.
     for (name, value) in &file.variables {
         let place = format!("${{{name}}}");
         if !text.contains(&place) {
@@ -245,7 +245,7 @@ fn ignored(jobs: &Jobs) -> Vec<IgnoredOption> {
     jobs.ignored.iter().map(told).collect()
 }
 
-/// Returns the error of a workload, with the place of the shares if they are at fault.
+/// Converts the error of a workload, adding the place of the shares if they are at fault.
 fn refused(target: &SourceTarget<'_>, error: WorkloadError) -> LabError {
     match error {
         WorkloadError::Pace(reason) => target.pace_error(reason),

@@ -1,4 +1,4 @@
-//! The jobs of a fio file as a record keeps them.
+//! The jobs of a fio file in a record.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -31,7 +31,7 @@ pub(super) fn records(jobs: &[JobSpec], device: &ResolvedDevice) -> Vec<JobRecor
     records
 }
 
-/// Returns a note about jobs whose files would be separate in fio, if their ranges of a namespace overlap.
+/// Returns a note if jobs whose files would be separate in fio overlap in a namespace.
 pub(super) fn overlap(jobs: &Jobs) -> Option<String> {
     let named = jobs.jobs.iter().zip(&jobs.files);
     let mut before: Vec<(&JobSpec, &String)> = Vec::new();
@@ -90,7 +90,7 @@ fn record(job: &JobSpec, device: &ResolvedDevice) -> JobRecord {
     }
 }
 
-/// Returns the options of a job that decide which commands arrive and when, except those with fio's default.
+/// Returns the options of a job that determine which commands arrive and when, except those with fio's default.
 fn options(job: &JobSpec) -> BTreeMap<String, String> {
     let mut options = BTreeMap::new();
     let mut add = |name: &str, value: String| {
@@ -158,7 +158,7 @@ fn options(job: &JobSpec) -> BTreeMap<String, String> {
     options
 }
 
-/// Adds the options that decide which addresses a job draws.
+/// Adds the options that determine the addresses of a job.
 fn addresses(job: &JobSpec, used: &[usize], add: &mut impl FnMut(&str, String)) {
     let list = |values: &[String]| match values {
         [first, rest @ ..] if rest.iter().all(|value| value == first) => first.clone(),
@@ -187,14 +187,14 @@ fn addresses(job: &JobSpec, used: &[usize], add: &mut impl FnMut(&str, String)) 
         add("blockalign", list(&job.block_align.map(|bytes| bytes.to_string())));
     }
     if job.distribution.iter().any(|of| *of != Distribution::Uniform) {
-        // The kind stands once, before all directions.
+        // The kind appears once, before all directions.
         let (kind, _) = distribution(&job.distribution[0]);
         let values = job.distribution.each_ref().map(|of| distribution(of).1);
         add("random_distribution", format!("{kind}{}", list(&values)));
     }
 }
 
-/// Adds the options that decide where a drive with FDP places the writes of a job.
+/// Adds the options that determine where a drive with FDP places the writes of a job.
 fn placement(rule: &PlacementRule, add: &mut impl FnMut(&str, String)) {
     let (indices, select) = match rule {
         PlacementRule::None => return,
@@ -245,8 +245,8 @@ fn pairs<A: Display, B: Display>(all: &[(A, B)]) -> String {
     all.iter().map(|(a, b)| format!("{a}/{b}")).collect::<Vec<_>>().join(":")
 }
 
-/// Handles of placement indices: the list of a namespace has every group of its first handle, then every group of the
-/// next. Writes without a directive go to the first.
+/// Returns the handles of placement indices. The list of a namespace has every group of its first handle, then every
+/// group of the next. Writes without a directive go to the first.
 fn handles(indices: &[u16], namespace: u8, device: &ResolvedDevice) -> Vec<u16> {
     let geometry = &device.geometry;
     let Some(list) = geometry.namespace_handles.get(usize::from(namespace)) else {

@@ -1,4 +1,4 @@
-//! The interface of a source of commands.
+//! The interface of sources of commands.
 
 use std::fmt::Debug;
 use std::ops::Deref;
@@ -29,25 +29,25 @@ pub trait Source: Debug + Send + Sync {
         vec![self.path().into()]
     }
 
-    /// Returns the text from which it can be repeated, if it is a text file.
+    /// Returns the text from which it can be repeated; empty if there is none.
     fn text(&self) -> String {
         String::new()
     }
 
-    /// Returns what decides its commands on this device and is in neither text, jobs nor files: for a job file, every
-    /// option of its jobs. It distinguishes the run from others.
+    /// Returns details that determine its commands on this device and are not in its text, jobs or files: for a job
+    /// file, every option of its jobs. They distinguish the run from others.
     ///
     /// # Errors
-    /// As [`Source::build`].
+    /// Like [`Source::build`].
     fn details(&self, _target: &SourceTarget<'_>) -> Result<String, LabError> {
         Ok(String::new())
     }
 
-    /// Returns the bytes of memory that it takes on this device, as far as known before it is built; 0 if
-    /// unknown. A workload that cannot fit is then refused before it is built.
+    /// Returns the bytes of memory that it takes on this device, as far as known before it is built; 0 if unknown. A
+    /// workload that cannot fit is thus refused before it is built.
     ///
     /// # Errors
-    /// As [`Source::build`].
+    /// Like [`Source::build`].
     fn memory_bytes(&self, _target: &SourceTarget<'_>) -> Result<u64, LabError> {
         Ok(0)
     }
@@ -55,7 +55,7 @@ pub trait Source: Debug + Send + Sync {
     /// Returns the jobs of the workload, resolved for the device; empty for a source without jobs.
     ///
     /// # Errors
-    /// As [`Source::build`].
+    /// Like [`Source::build`].
     fn jobs(&self, _target: &SourceTarget<'_>) -> Result<Vec<JobRecord>, LabError> {
         Ok(Vec::new())
     }
@@ -74,7 +74,7 @@ pub struct SourceTarget<'a> {
     pub device: &'a ResolvedDevice,
     /// Random seed.
     pub seed: u64,
-    /// Whether the run ends at a volume. A workload limited by time then continues until the volume.
+    /// Whether the run ends at a volume. A workload limited by time then continues until the volume is reached.
     pub until_volume: bool,
     /// Whether the run has a clock. Jobs then wait for completions.
     pub timed: bool,
@@ -84,7 +84,7 @@ pub struct SourceTarget<'a> {
     pub pace: Option<&'a str>,
     /// CSV file whose columns `pace` may name.
     pub pace_from: Option<&'a Path>,
-    /// Where an experiment file sets `pace`, or `pace_from` alone; none for an argument.
+    /// Where an experiment file sets `pace`, or `pace_from` alone; `None` for an argument.
     pub pace_place: Option<&'a Place>,
 }
 
@@ -104,17 +104,17 @@ impl SourceTarget<'_> {
     }
 }
 
-/// A workload, ready to be written.
+/// A workload that is ready to run.
 pub struct Built {
     /// The commands.
     pub stream: Box<dyn CommandStream>,
-    /// Bytes to write, if it ends on its own.
+    /// Bytes to write if it ends on its own.
     pub total_bytes: Option<u64>,
     /// Bytes of memory that it takes.
     pub memory_bytes: u64,
-    /// The jobs that tickets of the stream number.
+    /// The jobs, as numbered by the tickets of the stream.
     pub jobs: Vec<TimedJob>,
-    /// How the application behind a stream that does not wait waits for the drive.
+    /// How the application waits for the drive, if its stream does not wait itself.
     pub host: Host,
     /// Options of a job file without effect on what is written.
     pub ignored: Vec<IgnoredOption>,
@@ -125,31 +125,32 @@ pub struct Built {
 /// How an application waits for the drive.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Host {
-    /// Commands that it keeps in flight; none for those of the stream.
+    /// Number of commands that it keeps in flight; `None` for the stream's own queue depth.
     pub queue_depth: Option<u32>,
-    /// Nanoseconds from the completion of a command to the submission of the next in its place, with a clock.
+    /// Nanoseconds from the completion of a command to the submission of the one that replaces it, with a clock.
     pub think_time_ns: u64,
 }
 
-/// Returns what is wrong with a `queue_depth`.
+/// Returns the key and the reason if a `queue_depth` is invalid.
 pub(super) fn depth_fault(depth: Option<u32>) -> Option<(&'static str, &'static str)> {
     let is_wrong = depth.is_some_and(|depth| !(1..=65536).contains(&depth));
     is_wrong.then_some(("queue_depth", "expected a number from 1 to 65536"))
 }
 
 impl Built {
-    /// Returns the commands in flight.
+    /// Returns the number of commands in flight.
     pub fn queue_depth(&self) -> u32 {
         self.host.queue_depth.unwrap_or(self.stream.description().queue_depth)
     }
 
-    /// Returns it as it runs with a clock: in a closed loop, unless the stream waits itself, or has times and goes by them.
+    /// Returns the workload for a run with a clock: in a closed loop, unless the stream waits itself or submits
+    /// commands at its own times.
     pub fn with_clock(self) -> Built {
         let by_time = self.stream.description().timed && self.host.queue_depth.is_none();
         if by_time { self } else { self.in_closed_loop() }
     }
 
-    /// Returns it in a closed loop, unless the stream waits itself.
+    /// Returns the workload in a closed loop, unless the stream waits itself.
     pub fn in_closed_loop(self) -> Built {
         if self.stream.description().waits {
             return self;
@@ -169,11 +170,11 @@ impl Built {
 /// A job of a run with a clock.
 #[derive(Clone, Debug)]
 pub struct TimedJob {
-    /// Its name; clones share one.
+    /// Name of the job; clones share it.
     pub name: String,
-    /// Nanoseconds from its first command that do not count.
+    /// Nanoseconds after its first command that do not count.
     pub ramp: u64,
-    /// The job whose results these replace, if there are any: those after a search for its queue depth.
+    /// The job whose results this one's replace, if there are any, after a search for its queue depth.
     pub replaces: Option<usize>,
     /// Whether its writes complete only when they are durable.
     pub sync: bool,
@@ -200,9 +201,9 @@ impl Deref for Workload {
 
 /// A kind of source that an experiment's `[workload]` table can choose.
 pub(super) struct Kind {
-    /// The keys that choose it; a table has exactly one of all kinds' keys.
+    /// The keys that choose it; a table has exactly one such key of all kinds.
     pub(super) keys: &'static [&'static str],
-    /// Keys of other kinds that its table may have too, with another meaning.
+    /// Keys of other kinds that its table may also have, with a different meaning.
     pub(super) beside: &'static [&'static str],
     /// Reads the table of the experiment file `path`.
     pub(super) parse: fn(table: Layers, files: &Files, path: &Path) -> Result<Workload, LabError>,

@@ -1,7 +1,7 @@
-//! Sources of workloads. Each kind is a file of this folder.
+//! Sources of workloads. Each kind is a file in this folder.
 //!
-//! To add a kind: copy `fio.rs`, implement [`Source`], and name the file twice here: in a `mod` line
-//! and in `KINDS`, with the keys of an experiment's `[workload]` table that choose it.
+//! To add a kind, copy `fio.rs`, implement [`Source`], and name the file twice here: in a `mod` line and in `KINDS`.
+//! Its `KIND` has the keys of an experiment's `[workload]` table that choose it.
 
 mod commands;
 mod fio;
@@ -47,7 +47,7 @@ impl Workload {
         Ok(Workload::new(TraceSource::from_options(files, assignments)?))
     }
 
-    /// Refuses traces, because there are no files.
+    /// Refuses traces, because a browser has no files.
     #[cfg(target_arch = "wasm32")]
     pub(crate) fn traces(_: &[PathBuf], _: &[String]) -> Result<Self, LabError> {
         Err(LabError::argument("trace", "a browser has no files"))
@@ -57,14 +57,13 @@ impl Workload {
     /// `label` names the text in messages; relative paths start at `folder`.
     ///
     /// # Errors
-    /// As for an experiment file.
+    /// As with an experiment file.
     pub fn from_text(label: &str, text: &str, folder: &Path) -> Result<Self, LabError> {
         let mut layers = Layers::from_text(label, text)?;
         of_file(&mut layers, &Files::new(folder, None), Path::new(label))
     }
 }
 
-/// All kinds.
 const KINDS: &[Kind] = &[
     fio::KIND,
     model::KIND,
@@ -72,7 +71,7 @@ const KINDS: &[Kind] = &[
     trace::KIND,
 ];
 
-/// Returns the schema of a `[workload]` table: one of the tables of all kinds.
+/// Returns the schema of a `[workload]` table, which is any table of any kind.
 pub(crate) fn schema(generator: &mut SchemaGenerator) -> Schema {
     let tables: Vec<Schema> = KINDS.iter().flat_map(|kind| (kind.schema)(generator)).collect();
     json_schema!({ "description": "What is written.", "anyOf": tables })
@@ -91,7 +90,7 @@ fn parse(file: &mut Layers, key: &str, files: &Files, path: &Path) -> Result<Wor
     };
     let mut given = keys().filter(|k| table.has(k));
     let Some(chosen) = given.next() else {
-        // Most likely a misspelt key: the reader of fio's keys names it.
+        // Most likely a key is misspelt; the reader of fio's keys names it.
         if table.is_empty() {
             return Err(missing().into());
         }

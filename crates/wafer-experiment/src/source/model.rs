@@ -23,12 +23,12 @@ pub struct ModelSource {
     paths: &'static [&'static str],
     model: Box<dyn Model>,
     host: HostFile,
-    /// The keys, for locating errors.
+    /// The keys, to locate errors.
     table: Layers,
     path: String,
 }
 
-/// How the application waits for the drive: keys that every model has.
+/// How the application waits for the drive, in keys that every model has.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct HostFile {
@@ -114,7 +114,7 @@ impl Source for ModelSource {
     }
 }
 
-/// Returns the namespaces of a device as models see them.
+/// Returns the namespaces of a device for a model.
 fn space(target: &SourceTarget<'_>) -> Space {
     let (config, geometry) = (&target.device.config, &target.device.geometry);
     let extents = geometry.namespace_bytes().into_iter().zip(&geometry.namespace_handles);
@@ -153,7 +153,7 @@ fn parse(mut table: Layers, files: &Files, path: &Path) -> Result<Workload, LabE
     for key in info.paths {
         table.beside(key, &files.folder);
     }
-    // Before the keys are read in two parts, neither of which knows those of the other.
+    // Done first, because the keys are then read in two parts, neither of which knows the keys of the other.
     let own = schemas::names_in(&(info.schema)(&mut schemas::generator()));
     let of_host = schemas::names::<HostFile>();
     table.refuse_others(&[own, of_host.clone()].concat())?;

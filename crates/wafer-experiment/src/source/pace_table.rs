@@ -8,8 +8,8 @@ use wafer_record::files::read_text;
 
 use crate::error::LabError;
 
-/// Reads `columns` of a comma-separated file with a header line: `ruh0` is the column `ruh0_host_bytes`, any
-/// other name a column of that name. Lines that start with `#` are remarks.
+/// Reads `columns` of a comma-separated file with a header line. A name such as `ruh0` stands for the column of that
+/// name or for `ruh0_host_bytes`. Lines that start with `#` are comments.
 pub(super) fn read(path: &Path, columns: &[String]) -> Result<PaceTable, LabError> {
     parse(&read_text(path)?, &path.display().to_string(), columns)
 }

@@ -1,4 +1,4 @@
-//! Several applications on one drive: `[[tenants]]`, each with a workload of any kind.
+//! Several applications on one drive, `[[tenants]]`, each with a workload of any kind.
 
 use std::path::{Path, PathBuf};
 
@@ -23,7 +23,7 @@ use wafer_config::{Files, Layers, ResolvedDevice, schema as schemas};
 struct TenantFile {
     /// Name in charts and messages. Default: `tenant0`, `tenant1`, ...
     name: Option<String>,
-    /// Its namespace, by position in the device from 0. It sees no other. Default 0.
+    /// Its namespace, by position in the device from 0, which is the only one that it sees. Default 0.
     #[serde(default)]
     namespace: u8,
     /// Start of its part of the namespace. Default 0.
@@ -31,9 +31,9 @@ struct TenantFile {
     offset: Bytes,
     /// Size of its part of the namespace. Default: to the end.
     size: Option<Bytes>,
-    /// Its share of the written bytes, in any unit; set it for all tenants or for none. Without it, a closed loop
-    /// decides: the drive serves commands in order of arrival, so a tenant's share of the commands is its share of the
-    /// commands in flight.
+    /// Its share of the written bytes, in any unit; set it for all tenants or for none. Without it, tenants run in a
+    /// closed loop: the drive serves commands in order of arrival, so a tenant's share of the commands is its share of
+    /// the commands in flight.
     rate: Option<f64>,
     /// Commands in flight, for the closed loop; with a clock, the jobs of a fio tenant keep their own. Default: that of
     /// the workload, such as `iodepth` of a fio job.
@@ -84,7 +84,7 @@ struct Entry {
     file: TenantFile,
     placement: TenantPlacement,
     workload: Workload,
-    /// The keys, for locating errors.
+    /// The keys, to locate errors.
     table: Layers,
 }
 
@@ -143,7 +143,7 @@ impl Source for TenantsSource {
         let (mut tenants, mut depths) = (Vec::new(), Vec::new());
         let has_rates = self.tenants.iter().any(|entry| entry.file.rate.is_some());
         let by_time = self.tenants.iter().all(Entry::follows_times);
-        // With shares too: a stream without an end must not run ahead of the drive while others wait for it.
+        // Also with shares: an endless stream must not run ahead of the drive while others wait for it.
         let by_clock = target.timed && !by_time;
         for (i, entry) in self.tenants.iter().enumerate() {
             let device = entry.part_of(target.device)?;
@@ -221,7 +221,7 @@ impl Source for TenantsSource {
     }
 }
 
-/// Returns a tenant's jobs among those of all, numbered from `first`: its own, or a single one.
+/// Returns a tenant's jobs, numbered from `first` among those of all tenants: its own, or a single one.
 fn jobs_of(tenant: &str, own: Vec<TimedJob>, first: usize) -> Vec<TimedJob> {
     if own.is_empty() {
         return vec![TimedJob { name: tenant.to_owned(), ramp: 0, replaces: None, sync: false }];
@@ -234,7 +234,7 @@ fn jobs_of(tenant: &str, own: Vec<TimedJob>, first: usize) -> Vec<TimedJob> {
     own.into_iter().map(among).collect()
 }
 
-/// A tenant's stream whose placement indices become placement identifiers.
+/// A tenant's stream with placement indices translated to placement identifiers.
 struct Identified {
     stream: Box<dyn CommandStream>,
     placements: Placements,
@@ -282,7 +282,7 @@ impl Entry {
             .into()
     }
 
-    /// Returns the device as the tenant sees it: only its part of its namespace.
+    /// Returns the device as the tenant sees it, which is only its part of its namespace.
     fn part_of(&self, device: &ResolvedDevice) -> Result<ResolvedDevice, LabError> {
         let geometry = &device.geometry;
         let number = usize::from(self.file.namespace);

@@ -1,4 +1,4 @@
-//! Traces: recorded requests in any format that wafer-trace reads.
+//! Traces in any format that wafer-trace reads.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -14,7 +14,7 @@ use wafer_config::{Files, Layers, schema as schemas};
 
 pub(super) const KIND: Kind = Kind { keys: &["trace", "traces"], beside: &[], parse, schema };
 
-/// Options that select what is read of a trace, not how it is replayed.
+/// Options that select what is read from a trace, as opposed to how it is replayed.
 const READING: [&str; 5] = ["from", "to", "volume", "strict", "format"];
 
 /// A trace with its options.
@@ -22,7 +22,7 @@ const READING: [&str; 5] = ["from", "to", "volume", "strict", "format"];
 pub struct TraceFile {
     /// The file.
     pub file: PathBuf,
-    /// Its options.
+    /// Options for the file.
     #[serde(flatten)]
     pub options: TraceOptions,
 }
@@ -33,9 +33,9 @@ pub struct TraceSource {
     traces: Vec<TraceFile>,
     /// The folder that paths of placement maps are relative to.
     folder: PathBuf,
-    /// Each trace is scanned once, for all runs together.
+    /// The scan of each trace, shared by all runs.
     scans: OnceLock<Vec<Arc<Scan>>>,
-    /// Placement identifiers of the first trace's requests, in their order.
+    /// Placement identifiers of the first trace's requests, in order.
     placements: Option<Arc<[u16]>>,
 }
 
@@ -55,10 +55,10 @@ impl TraceSource {
         Ok(TraceSource::new(files.iter().map(file).collect(), Path::new("")))
     }
 
-    /// As [`Self::from_options`], for traces that are read but not replayed.
+    /// Like [`Self::from_options`], for traces that are read but not replayed.
     ///
     /// # Errors
-    /// As there, or an option applies to replay.
+    /// As there, or an option applies only to replay.
     pub fn to_read(files: &[PathBuf], assignments: &[String]) -> Result<Self, LabError> {
         let source = TraceSource::from_options(files, assignments)?;
         let keys = assignments.iter().map(|a| a.split('=').next().unwrap_or("").trim());
@@ -97,19 +97,19 @@ impl TraceSource {
         Ok(self.scans.get_or_init(|| scans))
     }
 
-    /// Returns the same traces with other options, for placements; the scans are kept.
+    /// Returns the same traces with different options for placement, keeping the scans.
     pub fn again(&self, traces: Vec<TraceFile>) -> Self {
         TraceSource { traces, ..self.clone() }
     }
 
-    /// Replaces the placement identifiers of the first trace, one for each request in order, reads included;
-    /// 0xFFFF is none.
+    /// Replaces the placement identifiers of the first trace, one for each request in order, including reads; 0xFFFF is
+    /// none.
     #[must_use]
     pub fn with_placements(self, placements: Arc<[u16]>) -> Self {
         TraceSource { placements: Some(placements), ..self }
     }
 
-    /// Returns the commands that all traces together keep in flight; none if they are paced by time.
+    /// Returns the number of commands that all traces together keep in flight; `None` if they are paced by time.
     fn queue_depth(&self) -> Option<u32> {
         self.traces.iter().map(|trace| trace.options.queue_depth).sum()
     }
@@ -182,12 +182,12 @@ impl Source for TraceSource {
     }
 }
 
-/// `trace = "FILE"` with its options alongside, or `traces = [{ file = "FILE", ... }, ...]`.
+/// Reads `trace = "FILE"` with its options alongside, or `traces = [{ file = "FILE", ... }, ...]`.
 fn parse(table: Layers, files: &Files, _: &Path) -> Result<Workload, LabError> {
     source(table, files).map(Workload::new)
 }
 
-/// A table with a trace and its options, and one with a list of them.
+/// Returns the schemas of a table with a trace and its options, and of one with a list of traces.
 fn schema(generator: &mut SchemaGenerator) -> Vec<Schema> {
     let file = json!({
         "description": "A trace, relative to the experiment file or in a data folder.",
@@ -224,7 +224,7 @@ fn source(mut table: Layers, files: &Files) -> Result<TraceSource, LabError> {
         let file = table.take_string("trace")?.unwrap_or_default();
         vec![TraceFile { file: files.data(place, file.as_ref())?, options: options(&table)? }]
     } else {
-        /// The list stands alone.
+        /// Nothing may accompany the list.
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
         struct Nothing {}

@@ -48,7 +48,7 @@ fn zones_are_completed_as_fio_completes_them() {
         "zoned_abs:50/9000000t:50/9000000t",
     ] {
         if bad == "zoned:100/0:" {
-            // 0 means "not given": the whole region.
+            // A size of 0 means "not given": the whole region.
             assert_eq!(one(bad), Ok(Distribution::Zoned(vec![(100.0, 100.0)])));
         } else if bad == "zoned:100/100:0/" {
             assert!(one(bad).is_ok());

@@ -23,7 +23,7 @@ fn finds_aliases_and_suggests() {
     assert_eq!(unknown(""), "fio has no such option for block devices");
 }
 
-/// Values that no option with a number, a size, a time or a choice can have.
+/// Values that are invalid for every option with a number, a size, a time or a choice.
 const NONSENSE: [&str; 12] = [
     "nan",
     "inf",
@@ -49,7 +49,7 @@ fn nonsense_is_refused_by_the_name_of_the_option() {
     let mut tried = 0;
     for option in OPTIONS.iter().filter(|o| matches!(o.effect, Effect::Followed(_))) {
         for value in NONSENSE {
-            // Names are any text, but not none.
+            // Names are any text except the empty one.
             let texts = ["name", "filename", "directory", "wait_for"];
             if texts.contains(&option.name) && !value.is_empty() {
                 continue;

@@ -28,7 +28,7 @@ fn stonewalls_and_chains() {
 fn what_phases_cannot_express() {
     let beside = [("a", false, None), ("b", false, None), ("c", false, Some("a"))];
     assert_eq!(of(&beside).unwrap_err().0, 2);
-    // A later job without a barrier runs beside the first one.
+    // A later job without a barrier runs alongside the first one.
     let later = [("a", false, None), ("b", false, Some("a")), ("c", false, None)];
     assert_eq!(of(&later).unwrap_err().0, 1);
     assert!(of(&[("a", false, Some("a"))]).is_err());

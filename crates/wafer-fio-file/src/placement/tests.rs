@@ -26,7 +26,7 @@ fn rules() {
     assert_eq!(p.rule(1), Ok(PlacementRule::Fixed(0)));
     p.interface = Some(Interface::Streams);
     assert!(p.rule(3).is_err());
-    // A hint is a placement index where there are so many, and gives way to `fdp`.
+    // A hint is a placement index if the namespace has that index, and `fdp` takes precedence.
     let mut hint = Placement { hint: Some(2), ..Placement::default() };
     assert_eq!(hint.rule(3), Ok(PlacementRule::Fixed(2)));
     assert_eq!((hint.rule(2), hint.rule(0)), (Ok(PlacementRule::None), Ok(PlacementRule::None)));

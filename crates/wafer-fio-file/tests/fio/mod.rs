@@ -7,7 +7,7 @@ use wafer_fio::JobStream;
 use wafer_fio::job::JobSpec;
 use wafer_interface::{LBA_BYTES, Op};
 
-/// What was done, from which byte, how many bytes.
+/// An operation, its first byte and its length in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Io {
     pub(crate) op: Op,
@@ -15,8 +15,8 @@ pub(crate) struct Io {
     pub(crate) bytes: u64,
 }
 
-/// The commands that fio issues with these options. fio's seeds are fixed by default, so it issues
-/// the same ones every time.
+/// Returns the commands that fio issues with these options. fio's seeds are fixed by default, so it always issues the
+/// same ones.
 pub(crate) fn fio(options: &str) -> Vec<Io> {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let log = dir.path().join("log");
@@ -48,7 +48,7 @@ pub(crate) fn fio(options: &str) -> Vec<Io> {
     ios
 }
 
-/// The number of commands that fio reports of each job of a file.
+/// Returns the number of commands that fio reports for each job of a file.
 pub(crate) fn commands_of_jobs(text: &str) -> Vec<u64> {
     let dir = tempfile::tempdir().expect("a temporary directory");
     std::fs::write(dir.path().join("jobs.fio"), text).expect("a job file");
@@ -65,7 +65,7 @@ pub(crate) fn commands_of_jobs(text: &str) -> Vec<u64> {
     jobs.map(|job| of(job, "read") + of(job, "write") + of(job, "trim")).collect()
 }
 
-/// The commands of a job here, at most `max`.
+/// Returns at most `max` commands of our job.
 pub(crate) fn ours(spec: &JobSpec, max: usize) -> Vec<Io> {
     let mut out = Vec::new();
     JobStream::new(spec, 20_240_101, 0).expect("a good job").fill(&mut out, max);
@@ -73,7 +73,7 @@ pub(crate) fn ours(spec: &JobSpec, max: usize) -> Vec<Io> {
     out.into_iter().map(io).collect()
 }
 
-/// Kolmogorov and Smirnov: two samples come from one distribution, at a level of 0.1 %.
+/// Kolmogorov-Smirnov test: asserts that two samples come from one distribution, at a level of 0.1 %.
 pub(crate) fn same_distribution<T: PartialOrd + Copy>(what: &str, a: &[T], b: &[T]) {
     assert!(a.len() > 100 && b.len() > 100, "{what}: samples of {} and {}", a.len(), b.len());
     let sorted = |s: &[T]| {
@@ -98,7 +98,6 @@ pub(crate) fn same_distribution<T: PartialOrd + Copy>(what: &str, a: &[T], b: &[
     assert!(distance < limit, "{what}: distributions are {distance:.4} apart, limit {limit:.4}");
 }
 
-/// Counts per key.
 pub(crate) fn counts<K: Ord>(keys: impl Iterator<Item = K>) -> BTreeMap<K, u64> {
     let mut counts = BTreeMap::new();
     for key in keys {
@@ -107,8 +106,8 @@ pub(crate) fn counts<K: Ord>(keys: impl Iterator<Item = K>) -> BTreeMap<K, u64> 
     counts
 }
 
-/// Chi-square: each key is as frequent in one as in the other, but for chance. Keys seen fewer
-/// than 20 times together count as one.
+/// Chi-square test: asserts that each key is equally frequent in both, except for chance. Keys seen fewer than 20 times
+/// are pooled.
 pub(crate) fn same_counts<K: Ord + Copy + std::fmt::Debug>(
     what: &str,
     a: &BTreeMap<K, u64>,
@@ -137,12 +136,12 @@ pub(crate) fn same_counts<K: Ord + Copy + std::fmt::Debug>(
         add(rare.0, rare.1);
     }
     let freedom: f64 = kinds - 1.0;
-    // Mean `freedom`, variance twice that; chi-square has a longer tail above, hence the 2.
+    // Mean `freedom`, variance twice that; the upper tail of chi-square is longer, hence the 2.
     let limit = freedom + 4.0 * (2.0 * freedom).sqrt() + 2.0;
     assert!(sum < limit.max(11.0), "{what}: chi-square {sum:.1} of {freedom} degrees of freedom");
 }
 
-/// A share of a sample is within 4 standard deviations of the one expected.
+/// Asserts that a share of a sample is within 4 standard deviations of the expected one.
 pub(crate) fn share(what: &str, hits: usize, of: usize, expected: f64) {
     let found = hits as f64 / of as f64;
     let limit = 4.0 * (expected * (1.0 - expected) / of as f64).sqrt();

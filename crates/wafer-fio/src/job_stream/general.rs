@@ -1,4 +1,4 @@
-//! Commands of any job, one at a time, following fio's `fill_io_u` step by step.
+//! The commands of any job, one at a time, following fio's `fill_io_u` step by step.
 
 use wafer_interface::Command;
 
@@ -45,7 +45,7 @@ impl State {
         };
         if mark && let Some(map) = self.maps.get_mut(self.map_of[direction]) {
             let block = self.sizes[direction].min;
-            // A command that meets a block already visited in this pass is cut short.
+            // A command that reaches a block already visited in this pass is cut short.
             let set = map.set_run(at / block, bytes.div_ceil(block));
             bytes = bytes.min(set * block);
         }
@@ -80,7 +80,7 @@ impl State {
                 p.mix = choose(p.mix);
                 p.mix
             }
-            // Equal starts: the last pair is complete.
+            // If the starts are equal, the last pair is complete.
             Direction::TrimWrite if p.last_start[WRITE] == p.last_start[TRIM] => TRIM,
             Direction::TrimWrite => WRITE,
             other => other.used()[0],
@@ -135,13 +135,13 @@ impl State {
         }
         match last.checked_add_signed(gap).filter(|at| *at < self.spec.namespace_bytes) {
             Some(at) => Some(at),
-            // fio takes the first byte of the region, counted from that byte.
+            // fio uses the offset of the region, relative to the region.
             None if gap > 0 => Some(self.spec.offset),
             None => Some(self.spec.size.saturating_add_signed(gap)),
         }
     }
 
-    /// Returns a random block, or the next free one after it when there is a map.
+    /// Returns the start of a random block, or with a map that of the next free block after it.
     fn random_block(&mut self, direction: usize) -> Option<u64> {
         let addresses = &self.addresses[direction];
         let mut block = addresses.draw(self.random.of(addresses.purpose()));

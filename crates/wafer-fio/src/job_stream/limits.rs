@@ -1,18 +1,16 @@
 //! The end of a job: `size`, `io_size`, `loops`, `number_ios`, `time_based`.
 //!
-//! fio works in passes over the region. A pass ends when no block is left (the random map is full, a
-//! sequential job has reached the end). It starts another while there are `loops`, and then while
-//! `io_size` is not reached; over all passes it stops at `io_size * loops` bytes (`keep_running` and
-//! `io_bytes_exceeded` in fio's backend.c; checked with fio 3.33). Random jobs without a map never
-//! end a pass.
+//! fio works in passes over the region. A pass ends when no block is left: the random map is full, or a sequential job
+//! has reached the end. fio starts another pass while there are `loops`, and then while `io_size` is not reached. Over
+//! all passes, it stops at `io_size * loops` bytes (`keep_running` and `io_bytes_exceeded` in fio's backend.c; checked
+//! with fio 3.33). A random job without a map never ends a pass.
 
 use crate::job::{Direction, JobSpec};
 
-/// Counts what a job has done against its limits.
+/// The progress of a job towards its limits.
 #[derive(Clone, Debug)]
 pub(crate) struct Limits {
     time_based: bool,
-    /// `io_size`.
     io_size: u64,
     /// Whether `io_size` differs from `size`.
     io_size_given: bool,
@@ -57,7 +55,8 @@ impl Limits {
         self.bytes >= self.byte_cap || self.commands >= self.command_cap
     }
 
-    /// Returns whether one pass has reached a limit of the whole job: fio then issues nothing more, not even a flush.
+    /// Returns whether a single pass has reached a limit of the whole job; fio then issues nothing more, not even a
+    /// flush.
     pub(crate) fn reached_in_a_pass(&self) -> bool {
         self.bytes - self.pass_began.1 >= self.byte_cap || self.commands >= self.command_cap
     }
@@ -83,8 +82,8 @@ impl Limits {
         more
     }
 
-    /// Returns the counted bytes that a job will transfer; `None` when it is `time_based`. `pass`: counted bytes
-    /// of one pass, `None` for jobs whose passes do not end.
+    /// Returns the counted bytes that a job will transfer; `None` if it is `time_based`. `pass` is the counted bytes of
+    /// one pass, `None` for jobs whose passes do not end.
     pub(crate) fn total(&self, pass: Option<u64>, command: f64) -> Option<u64> {
         if self.time_based {
             return None;

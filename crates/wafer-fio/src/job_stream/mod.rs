@@ -1,10 +1,8 @@
-//! The commands of one fio job, in fio's order and with fio's laws (checked against fio itself in
-//! `tests/fidelity.rs`).
+//! The commands of one fio job, in fio's order and by fio's rules (checked against fio itself in `tests/fidelity.rs`).
 //!
-//! Random numbers are not fio's, so single addresses differ; everything that can be counted does not.
-//! Known differences: a sequential run inside a random job that reaches the end of the region continues
-//! at a random block; with block sizes that differ between directions each direction has its own random
-//! map (fio mixes units in one).
+//! Random numbers are not fio's, so individual addresses differ, but all statistics agree. Known differences: a
+//! sequential run inside a random job that reaches the end of the region continues at a random block; if block sizes
+//! differ between directions, each direction has its own random map (fio mixes units in one).
 
 mod general;
 mod limits;
@@ -27,18 +25,18 @@ use crate::job::{Direction, JobSpec, Order, READ, TRIM, WRITE};
 #[derive(Clone, Debug)]
 pub struct JobStream {
     state: State,
-    /// Generates commands in a tight loop, where the job allows it.
+    /// Generates commands in a tight loop, if the job allows it.
     plain: Option<Plain>,
-    /// Expected bytes written; `None` without an end.
+    /// Expected bytes written; `None` for a job without an end.
     total_written: Option<u64>,
     ended: bool,
 }
 
 impl JobStream {
-    /// Returns the commands of `spec`, job number `index` of a run with this seed (`spec.seed` comes first).
+    /// Creates the commands of `spec`, job number `index` of a run with this seed (`spec.seed` takes precedence).
     ///
     /// # Errors
-    /// When the job cannot be generated, naming the job and the option.
+    /// The job cannot be generated; the error names the job and the option.
     pub fn new(spec: &JobSpec, seed: u64, index: u32) -> Result<Self, WorkloadError> {
         let state = State::new(spec, seed, index).map_err(|message| WorkloadError::Job {
             file: spec.source.0.clone(),
@@ -51,13 +49,13 @@ impl JobStream {
         Ok(JobStream { state, plain, total_written, ended: false })
     }
 
-    /// Returns the bytes that the job will write, as far as can be known: 0 for a job that only reads or
-    /// trims, `None` for one without an end.
+    /// Returns the bytes that the job is expected to write: 0 for a job that only reads or trims, `None` for one
+    /// without an end.
     pub fn total_bytes(&self) -> Option<u64> {
         self.total_written
     }
 
-    /// Returns the mean bytes of a command, by the job's options.
+    /// Returns the mean size of a command in bytes, by the job's options.
     pub(crate) fn mean_command(&self) -> f64 {
         let State { spec, sizes, .. } = &self.state;
         match spec.direction {
@@ -71,19 +69,19 @@ impl JobStream {
         }
     }
 
-    /// Returns the bytes of memory of random maps and tables.
+    /// Returns the memory of random maps and tables in bytes.
     pub fn memory_bytes(&self) -> u64 {
         self.state.maps.iter().map(RandomMap::memory_bytes).sum::<u64>()
             + self.state.addresses.iter().map(Addresses::memory_bytes).sum::<u64>()
     }
 
-    /// Returns whether the job has generated all its bytes or commands, in one pass.
+    /// Returns whether the job has generated all its bytes or commands in one pass.
     pub fn ends_at_limit(&self) -> bool {
         self.state.limits.reached_in_a_pass()
     }
 
-    /// Returns the next command of a job that reads and writes; `choose` says in which direction it goes, given what
-    /// `rwmixread` asks for.
+    /// Returns the next command of a job that reads and writes; `choose` maps the direction that `rwmixread` requests
+    /// to the one used.
     pub fn next_as(&mut self, choose: impl FnMut(usize) -> usize) -> Option<Command> {
         if self.ended {
             return None;

@@ -1,4 +1,4 @@
-//! Which placement identifier a write names (fio's dataplacement.c).
+//! The placement identifiers of writes (fio's dataplacement.c).
 
 use wafer_interface::{LBA_BYTES, Placement};
 use wafer_random::Rng;

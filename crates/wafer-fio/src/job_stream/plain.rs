@@ -10,7 +10,7 @@ use super::state::{State, op};
 use crate::address::Addresses;
 use crate::job::{Direction, Order, WRITE};
 
-/// Start blocks drawn at once, while as many others are still to be searched for.
+/// Number of start blocks drawn at once, while as many others are still to be looked up.
 const AHEAD: usize = 32;
 
 /// A job that can be generated in a loop.
@@ -19,7 +19,7 @@ pub(crate) struct Plain {
     direction: usize,
     /// Bytes of a command.
     bytes: u64,
-    /// Logical block of the region's start; logical blocks of the alignment and of a command.
+    /// First logical block of the region, and the logical blocks of the alignment and of a command.
     lba: u64,
     align: u64,
     blocks: u32,
@@ -37,21 +37,21 @@ enum Pattern {
     Map(Starts),
 }
 
-/// Start blocks drawn ahead of the random map's search, so that its words are in cache by then.
+/// Start blocks drawn ahead of the search in the random map, so that its words are in the cache by then.
 #[derive(Clone, Debug)]
 struct Starts {
     blocks: [[u64; AHEAD]; 2],
-    /// Which of the two is in use, and how many of its blocks are used.
+    /// Which half is in use, and how many of its blocks are used.
     current: usize,
     used: usize,
-    /// Neither is drawn.
+    /// Whether neither half is drawn.
     empty: bool,
 }
 
 impl Starts {
     const EMPTY: Starts = Starts { blocks: [[0; AHEAD]; 2], current: 1, used: AHEAD, empty: true };
 
-    /// Goes on to the other blocks when all are used, and draws those that follow them.
+    /// If a half is used up, turns to the other one and draws the used half anew.
     fn turn(&mut self, addresses: &Addresses, rng: &mut Rng, map: &RandomMap) {
         if self.used < AHEAD {
             return;
@@ -174,7 +174,7 @@ impl Plain {
             Pattern::Random => {}
             Pattern::Map(starts) if repeat => *starts = Starts::EMPTY,
             Pattern::Map(starts) => {
-                // fio notices that the map is full by a draw that finds nothing.
+                // fio notices that the map is full only when a draw finds nothing.
                 let map = &state.maps[state.map_of[self.direction]];
                 let addresses = &state.addresses[self.direction];
                 starts.turn(addresses, &mut state.random.address, map);

@@ -1,8 +1,8 @@
-//! Where a job stands in its region.
+//! The position of a job in its region.
 
 use crate::job::{DIRECTIONS, JobSpec, Order, READ};
 
-/// The position of a job. Bytes count from the start of the region.
+/// The position of a job; bytes count from the start of the region.
 #[derive(Clone, Debug)]
 pub(super) struct Position {
     /// Start of the last command of each direction.
@@ -11,7 +11,7 @@ pub(super) struct Position {
     pub(super) last_end: [u64; DIRECTIONS],
     /// Commands of each direction since the job began.
     pub(super) issued: [u64; DIRECTIONS],
-    /// Sequential jobs: bytes between the end of a command and the next.
+    /// Sequential jobs: bytes between the end of a command and the start of the next.
     pub(super) gap: i64,
     /// Random jobs: commands per random offset.
     pub(super) every: u64,

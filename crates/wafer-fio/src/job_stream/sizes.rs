@@ -4,13 +4,13 @@ use wafer_random::Rng;
 
 use crate::job::BlockSize;
 
-/// Draws of block sizes, bytes.
+/// Draws block sizes, in bytes.
 #[derive(Clone, Debug)]
 pub(crate) struct Sizes {
     pub(crate) min: u64,
     pub(crate) max: u64,
     unaligned: bool,
-    /// Upper end of each size's share of a 32-bit draw, and the size; empty for a range.
+    /// Each size, with the upper end of its share of a 32-bit draw; empty for a range.
     split: Vec<(u64, u64)>,
 }
 
@@ -25,8 +25,8 @@ impl Sizes {
                 if !(99.9999..=100.0001).contains(&total) || parts.iter().any(|p| p.1 < 0.0) {
                     return Err(format!("bssplit: the shares add up to {total}, not 100"));
                 }
-                // fio sorts by share. That order decides which size stands in for one that does
-                // not fit at the end of the region.
+                // fio sorts by share. That order determines which size replaces one that does not fit at the end of the
+                // region.
                 let mut sorted = parts.clone();
                 sorted.sort_by(|a, b| a.1.total_cmp(&b.1));
                 let mut sum = 0.0;
@@ -82,8 +82,8 @@ impl Sizes {
         loop {
             let r = u64::from(rng.next32());
             let mut bytes = if self.split.is_empty() {
-                // fio scales by the largest size, not by the difference: the smallest and the
-                // largest then are as likely as the others when one is a multiple of the other.
+                // fio scales by the largest size, not by the difference, which makes the smallest and the largest as
+                // likely as the others if one is a multiple of the other.
                 self.min + ((u128::from(r) * u128::from(self.max)) >> 32) as u64
             } else {
                 let chosen = self.split.iter().find(|s| r < s.0 && s.1 <= room);

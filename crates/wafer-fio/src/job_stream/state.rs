@@ -10,14 +10,14 @@ use super::sizes::Sizes;
 use crate::address::Addresses;
 use crate::job::{DIRECTIONS, Direction, JobSpec, Order, READ, TRIM, WRITE};
 
-/// A job with everything that its commands are generated from.
+/// A job with all state for generating its commands.
 #[derive(Clone, Debug)]
 pub(super) struct State {
     pub(super) spec: JobSpec,
     pub(super) sizes: [Sizes; DIRECTIONS],
     pub(super) align: [u64; DIRECTIONS],
     pub(super) addresses: [Addresses; DIRECTIONS],
-    /// One map for all directions, or one each when their smallest blocks differ.
+    /// One map for all directions, or one for each if their smallest blocks differ.
     pub(super) maps: Vec<RandomMap>,
     /// Index into `maps` for each direction.
     pub(super) map_of: [usize; DIRECTIONS],
@@ -29,7 +29,7 @@ pub(super) struct State {
     pub(super) position: Position,
 }
 
-/// The generators of a job, one per purpose.
+/// The random number generators of a job, one per purpose.
 #[derive(Clone, Debug)]
 pub(super) struct Random {
     pub(super) address: Rng,
@@ -61,7 +61,6 @@ impl Random {
     }
 }
 
-/// Returns the operation of a direction.
 pub(super) fn op(direction: usize) -> Op {
     [Op::Read, Op::Write, Op::Deallocate][direction]
 }
@@ -92,7 +91,7 @@ impl State {
             if !random {
                 continue;
             }
-            // Blocks at which a command of the smallest size can start.
+            // Number of blocks at which a command of the smallest size can start.
             let cut = sizes[d].min.saturating_sub(align[d]);
             let blocks = (spec.size - cut) / align[d];
             let ranges = spec.size / ranges_of;
@@ -101,7 +100,7 @@ impl State {
             }
             addresses[d] = Addresses::new(&spec.distribution[d], blocks, align[d], ranges, &center)
                 .map_err(|e| format!("random_distribution: {e}"))?;
-            // fio gives up the map for other distributions and for blockalign.
+            // fio uses no map with other distributions or with blockalign.
             map &= !addresses[d].excludes_map() && align[d] == sizes[d].min;
         }
         let mut maps = Vec::new();
@@ -138,8 +137,7 @@ impl State {
         })
     }
 
-    /// Starts the next pass over the region, with the same random numbers if `repeat`; false when
-    /// there is none.
+    /// Starts the next pass over the region, with the same random numbers if `repeat`; returns false if there is none.
     pub(super) fn next_pass(&mut self, repeat: bool) -> bool {
         if !self.limits.next_pass() {
             return false;
@@ -148,14 +146,13 @@ impl State {
         self.position.rewind();
         if repeat {
             let rank = self.random.rank.clone();
-            // fio seeds every generator again but that of zipf, pareto and normal.
+            // fio reseeds all generators except that of zipf, pareto and normal.
             self.random = Random { rank, ..Random::new(self.seed, self.spec.direction) };
         }
         true
     }
 
-    /// Returns a command on `bytes` bytes from byte `at` of the region. Logical blocks touched in part
-    /// count as touched.
+    /// Returns a command for `bytes` bytes from byte `at` of the region. It includes partly covered logical blocks.
     #[inline]
     pub(super) fn command(&mut self, direction: usize, at: u64, bytes: u64) -> Command {
         let first = self.spec.offset + at;

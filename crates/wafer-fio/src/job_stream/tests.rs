@@ -74,7 +74,8 @@ fn sequential_jobs() {
     assert_eq!(blocks(&odd), [0, 1, 2, 0, 1, 2]);
 }
 
-/// Commands with gaps wrap at the end of the device: in a part of it the pass ends before (counted with fio 3.33).
+/// Commands with gaps wrap at the end of the device. In a part of the device, the pass ends earlier (counted with fio
+/// 3.33).
 #[test]
 fn gaps_end_a_pass_in_a_part_of_the_device() {
     let of = |gap, size: u64, loops| JobSpec {
@@ -98,7 +99,7 @@ fn gaps_end_a_pass_in_a_part_of_the_device() {
 
 #[test]
 fn totals_as_fio_counts_them() {
-    // size, io_size, loops in blocks; commands with a random map, and without: counted with fio 3.33.
+    // Size and io_size in blocks, loops, and commands with and without a random map, counted with fio 3.33.
     for (size, io_size, loops, map, free) in [
         (8, 8, 3, 24, 24),
         (8, 24, 1, 24, 24),
@@ -135,7 +136,7 @@ fn trim_then_write() {
 fn order_modifier_and_sequencer() {
     let spec = JobSpec { order_modifier: 4, ..random(1000) };
     for four in blocks(&spec).chunks(4).filter(|c| c.len() == 4) {
-        // At the end of the region the run goes on at a random block.
+        // At the end of the region, the run continues at a random block.
         assert!(four.windows(2).all(|w| w[1] == w[0] + 1 || w[0] == 999), "{four:?}");
     }
     let spec = JobSpec { sequencer: Sequencer::Identical, ..spec };

@@ -1,9 +1,9 @@
-//! When a job issues its next command: model time in picoseconds, integers only, so that the order
-//! of the commands is the same on every platform and does not drift.
+//! When a job issues its next command. Model time is an integer number of picoseconds, so the order of the commands is
+//! the same on every platform and does not drift.
 //!
-//! The closed loop is a model assumption, not measured of any one drive: a job with `q` commands in
-//! flight completes one every `max(submit, (latency + bytes / bandwidth) / q)`. The defaults of
-//! [`ServiceConfig`] say what they were fitted to.
+//! The closed loop is a model assumption, not measured on any one drive: a job with `q` commands in flight completes
+//! one every `max(submit, (latency + bytes / bandwidth) / q)`. [`ServiceConfig`] documents what its defaults were
+//! fitted to.
 
 use wafer_interface::{Command, Op, ServiceConfig};
 
@@ -13,9 +13,9 @@ use crate::rate::Rates;
 /// Model time, picoseconds since the start of the run: enough for 213 days.
 pub(crate) type Time = u64;
 
-/// Picoseconds of a second.
+/// Picoseconds per second.
 pub(crate) const SECOND: f64 = 1e12;
-/// Fixed point of times per byte: 32 bits of fraction.
+/// Scale of fixed-point times per byte: 32 bits of fraction.
 const FRACTION: f64 = 4_294_967_296.0;
 
 /// No kind of command.
@@ -29,7 +29,7 @@ pub(crate) fn kind(command: &Command) -> u64 {
 
 /// Converts seconds to model time.
 pub(crate) fn time(seconds: f64) -> Time {
-    // Saturates; negative and not-a-number become 0.
+    // The conversion saturates; negative numbers and NaN become 0.
     (seconds * SECOND).round() as Time
 }
 
@@ -43,18 +43,18 @@ pub(crate) struct Clock {
     /// Transfer time per byte, fixed point.
     transfer: u64,
     depth: u64,
-    /// The last kind of command, and the time it takes: most jobs have one kind.
+    /// The last kind of command, and its time: most jobs have one kind.
     kind: u64,
     step: Time,
     rates: Rates,
     think: Time,
     think_blocks: u64,
     until_think: u64,
-    /// No rate and no think time.
+    /// Whether there is neither a rate nor a think time.
     free: bool,
-    /// Time per byte, fixed point, when shares rule.
+    /// Time per byte, fixed point, if shares set the pace.
     share: Option<u64>,
-    /// Only written bytes count for shares.
+    /// Whether only written bytes count for shares.
     writes: bool,
 }
 
@@ -82,15 +82,15 @@ impl Clock {
         }
     }
 
-    /// Returns the time of a command of `bytes` bytes in the closed loop; at least 1 ps, so that time advances.
+    /// Returns the time that a command of `bytes` bytes takes in the closed loop; at least 1 ps, so that time advances.
     fn service(&self, bytes: u64) -> Time {
         let transfer = (u128::from(bytes) * u128::from(self.transfer)) >> 32;
         let alone = self.latency.saturating_add(transfer as u64);
         (alone / self.depth).max(self.submit).max(1)
     }
 
-    /// Returns the bytes per second that count for shares at the job's own pace, with `mean` bytes per
-    /// command and a share `written` of them in writes.
+    /// Returns the bytes per second that count for shares at the job's own pace, with `mean` bytes per command, of
+    /// which the fraction `written` is written.
     pub(crate) fn own_rate(&self, mean: f64, written: f64) -> f64 {
         let mut seconds = self.service(mean as u64) as f64 / SECOND;
         seconds = seconds.max(self.rates.seconds(mean));
@@ -98,10 +98,10 @@ impl Clock {
         mean * if self.writes { written } else { 1.0 } / seconds
     }
 
-    /// Paces the job to `rate` counted bytes per second from `now` on, and scales its current wait. With
-    /// rate 0 it waits until the next change.
+    /// Paces the job to `rate` counted bytes per second from `now` on, and scales its current wait. With rate 0, it
+    /// waits until the next change.
     pub(crate) fn pace(&mut self, now: Time, rate: f64) {
-        // A share of zero is a pace of one byte in ages: the wait can be rescaled later.
+        // A share of zero is a very slow pace, so the wait can be rescaled later.
         let per_byte = (SECOND / rate.max(1e-3) * FRACTION).round();
         let new = (per_byte as u64).max(1);
         self.kind = UNKNOWN;
@@ -114,7 +114,7 @@ impl Clock {
         }
     }
 
-    /// Advances `next` after a command was issued at it, and returns it.
+    /// Advances `next` past a command issued at that time, and returns it.
     #[inline]
     pub(crate) fn advance(&mut self, command: &Command) -> Time {
         self.next = self.next.saturating_add(self.step(command));
@@ -129,8 +129,8 @@ impl Clock {
         self.free || self.share.is_some()
     }
 
-    /// Returns the time of a command. It is rounded to picoseconds, which changes shares by less than one part in
-    /// a million.
+    /// Returns the time that a command takes, rounded to picoseconds, which changes shares by less than one part in a
+    /// million.
     #[inline]
     pub(crate) fn step(&mut self, command: &Command) -> Time {
         let kind = kind(command);
@@ -153,12 +153,12 @@ impl Clock {
         }
     }
 
-    /// Returns whether [`Self::choose`] decides about the direction of the next command.
+    /// Returns whether [`Self::choose`] chooses the direction of the next command.
     pub(crate) fn chooses(&self) -> bool {
         self.rates.chooses() && self.share.is_none()
     }
 
-    /// Returns the direction of the next command, where rates decide, and moves it to when that may go.
+    /// Returns the direction of the next command, which the rates choose, and delays the command until they allow it.
     pub(crate) fn choose(&mut self, direction: usize) -> usize {
         let direction = self.rates.choose(direction, self.next);
         self.next = self.next.max(self.rates.due(direction));

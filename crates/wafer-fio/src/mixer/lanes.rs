@@ -1,20 +1,20 @@
-//! Merging a few jobs whose commands take equally long each: the tight loop of most mixed runs.
+//! Merges a few jobs, each with commands of equal duration: the tight loop of most mixed runs.
 
 use wafer_interface::Command;
 
 use super::clock::Time;
 
-/// Jobs merged at once.
+/// Number of jobs merged at once.
 pub(crate) const LANES: usize = 3;
 
 /// Commands of one job, `step` apart.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lane<'a> {
-    /// Issue time of the command at `at`.
+    /// Issue time of the command at position `at`.
     pub(crate) time: Time,
     pub(crate) step: Time,
     pub(crate) ready: &'a [Command],
-    /// How many are taken.
+    /// Number of commands taken.
     pub(crate) at: usize,
 }
 
@@ -23,11 +23,11 @@ impl Lane<'_> {
     pub(crate) const EMPTY: Self = Lane { time: Time::MAX, step: 0, ready: &[], at: 0 };
 }
 
-/// Moves up to `n` commands to `out` in the order of their times, the first lane first at a tie, and
-/// stops early at the end of a lane. Returns the issue time of the last one, if any was moved.
+/// Moves up to `n` commands to `out` in order of time, ties in order of lanes, and stops early at the end of a lane.
+/// Returns the issue time of the last one, if any was moved.
 ///
-/// The comparisons are branches on purpose: the pattern of a few regular jobs is predicted well, and
-/// no command waits for the choice of the one before.
+/// The comparisons are branches on purpose: the pattern of a few regular jobs is predicted well, and no command waits
+/// for the result of the previous choice.
 pub(crate) fn merge(
     lanes: &mut [Lane<'_>; LANES],
     n: usize,
@@ -37,7 +37,7 @@ pub(crate) fn merge(
     let before = out.len();
     let mut last = 0;
     out.reserve(n);
-    // Each lane has its own copy of the code, so that its state stays in registers.
+    // Each lane has its own copy of the code, which keeps its state in registers.
     macro_rules! take {
         ($lane:ident) => {{
             let Some(command) = $lane.ready.get($lane.at) else { break };
@@ -64,7 +64,7 @@ pub(crate) fn merge(
     (out.len() > before).then_some(last)
 }
 
-/// The same for a single lane.
+/// Does the same for a single lane.
 pub(crate) fn take(lane: &mut Lane<'_>, n: usize, out: &mut Vec<Command>) -> Option<Time> {
     let n = n.min(lane.ready.len());
     out.extend_from_slice(&lane.ready[..n]);

@@ -1,14 +1,13 @@
 //! All jobs of a workload as one stream of commands.
 //!
-//! Phases follow each other: the next starts when every job of the one before has ended. The jobs of
-//! a phase run at the same time, on a virtual clock: each has the model time of its next command,
-//! and the earliest goes first, ties in the order of the job file.
+//! Phases follow each other: the next one starts when all jobs of the previous one have ended. The jobs of a phase run
+//! at the same time on a virtual clock: each has the model time of its next command, and the earliest goes first, ties
+//! in the order of the job file.
 //!
-//! With a volume (`until_volume`) the caller stops pulling when enough is written, and jobs of the
-//! last phase with `time_based` or `runtime` never end. If there is none, the volume ends the run:
-//! jobs of that phase whose file gives nothing but `size` continue as if `time_based`. Everywhere else
-//! `runtime` counts model seconds, and a `time_based` job without `runtime` ends by its bytes, as in
-//! fio.
+//! With a volume (`until_volume`), the caller stops pulling when enough is written, and jobs of the last phase with
+//! `time_based` or `runtime` never end. If no such job writes, jobs of that phase limited only by `size` continue as if
+//! `time_based`. Everywhere else, `runtime` counts model seconds, and a `time_based` job without `runtime` ends by its
+//! bytes, as in fio.
 
 mod clock;
 mod lanes;
@@ -45,7 +44,7 @@ fn continue_until_volume(jobs: &mut [JobSpec], last: u32) -> Result<(), Workload
         }
     }
     if endless && !phase.iter().any(|job| job.time_based && writes(job)) {
-        // Endless, but they only read or trim.
+        // These jobs are endless, but only read or trim.
         let first = &phase[0];
         let (file, line) = first.source.clone();
         return Err(WorkloadError::NeverWrites { file, line, job: first.name.clone() });
@@ -53,11 +52,11 @@ fn continue_until_volume(jobs: &mut [JobSpec], last: u32) -> Result<(), Workload
     Ok(())
 }
 
-/// Returns the numbers of the phases in order, and decides which jobs end by time, by volume or by bytes. With `until_volume`,
-/// jobs of the last phase that are limited by time, or by nothing but `size`, continue until the caller stops.
+/// Returns the phase numbers in order, and decides which jobs end by time, by volume or by bytes. With `until_volume`,
+/// jobs of the last phase that are limited by time, or only by `size`, continue until the caller stops.
 ///
 /// # Errors
-/// No job, or a job of the last phase that continues and writes nothing.
+/// There is no job, or the last phase has endless jobs of which none writes.
 pub fn prepare(jobs: &mut [JobSpec], until_volume: bool) -> Result<Vec<u32>, WorkloadError> {
     let mut phases: Vec<u32> = jobs.iter().map(|j| j.phase).collect();
     phases.sort_unstable();
@@ -84,7 +83,7 @@ pub struct Mixer {
     options: MixerOptions,
     /// Phase numbers, ascending.
     phases: Vec<u32>,
-    /// Position in `phases` of the one that runs.
+    /// Position of the running phase in `phases`.
     current: usize,
     phase: Phase,
     written: u64,
@@ -138,7 +137,7 @@ impl Mixer {
         })
     }
 
-    /// Appends up to `max` commands; fewer only at the end of all jobs.
+    /// Appends up to `max` commands; fewer only when all jobs have ended.
     pub fn fill(&mut self, out: &mut Vec<Command>, max: usize) {
         let end = out.len() + max;
         out.reserve(max);
@@ -149,8 +148,8 @@ impl Mixer {
         }
     }
 
-    /// Returns the bytes that will be written if every job ends by its bytes, else `None`. Mixed reads
-    /// and writes count by their expectation.
+    /// Returns the bytes that will be written if every job ends by its bytes, else `None`. Mixed reads and writes count
+    /// by their expected value.
     pub fn total_bytes(&self) -> Option<u64> {
         self.total
     }
@@ -160,7 +159,7 @@ impl Mixer {
         self.written
     }
 
-    /// Returns the largest memory that the jobs of one phase take, in bytes.
+    /// Returns the memory in bytes that the jobs of the largest phase take.
     pub fn memory_bytes(&self) -> u64 {
         self.memory
     }
@@ -188,11 +187,11 @@ impl Mixer {
         &self.jobs
     }
 
-    /// Starts the next phase; returns false when there is none.
+    /// Starts the next phase; returns false if there is none.
     fn next_phase(&mut self) -> bool {
         let next = self.phases.get(self.current + 1).filter(|_| !self.phase.ends_all());
         let Some(&number) = next else { return false };
-        // `new` has built every job once: none can fail now.
+        // Cannot fail: `new` has already created every job.
         let Ok(phase) =
             Phase::start(number, &self.jobs, &self.options, self.phase.now(), self.written)
         else {
@@ -204,7 +203,7 @@ impl Mixer {
     }
 }
 
-/// Checks that fixed shares of some jobs of a phase leave something for the others.
+/// Checks that the fixed shares of a phase's named jobs leave something for its other jobs.
 fn check_shares(jobs: &[JobSpec], phase: u32, pace: &Pace) -> Result<(), WorkloadError> {
     let jobs = || jobs.iter().filter(move |j| j.phase == phase);
     let mut entries: Vec<usize> = jobs().filter_map(|j| pace.entry(&j.name)).collect();

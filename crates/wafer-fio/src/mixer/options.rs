@@ -1,4 +1,4 @@
-//! How the jobs of a workload run.
+//! Options of a run of jobs.
 
 use wafer_interface::ServiceConfig;
 
@@ -13,8 +13,8 @@ pub struct MixerOptions {
     pub service: ServiceConfig,
     /// Shares of the bytes.
     pub pace: Pace,
-    /// The run ends by volume: jobs of the last phase that are limited by time, or by nothing but
-    /// `size`, continue until then.
+    /// Whether the run ends by volume: jobs of the last phase that are limited by time, or only by `size`, continue
+    /// until then.
     pub until_volume: bool,
     /// Skips jobs that only read. The others issue the same commands in order, unless shares or `flow` couple them.
     pub without_reads: bool,

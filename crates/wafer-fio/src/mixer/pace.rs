@@ -1,10 +1,10 @@
 //! Shares of the bytes for jobs that run at the same time (`--pace`, `--pace-from`).
 //!
 //! Among the running jobs of a phase:
-//! - all named: each gets its share of the sum of their shares (so 2,1,1 is as good as
-//!   0.5,0.25,0.25), and together they are as fast as their closed loops would be;
-//! - some named: a named job gets its share of *all* bytes, as given, and the others keep their
-//!   closed-loop pace among themselves; the shares given must leave something for them;
+//! - if all are named, each gets its share of the sum of their shares (2,1,1 equals 0.5,0.25,0.25), and together they
+//!   are as fast as their closed loops would be;
+//! - if some are named, a named job gets its share of *all* bytes, and the others keep their closed-loop pace among
+//!   themselves; the shares must leave something for them;
 //! - `numjobs` clones of a named section divide its share evenly;
 //! - a job running alone needs no share.
 //!
@@ -18,7 +18,7 @@ use crate::error::WorkloadError;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pace {
     entries: Vec<(String, Share)>,
-    /// Columns that shares name, in order.
+    /// Columns named by shares, in order.
     columns: Vec<String>,
     table: Option<PaceTable>,
 }
@@ -26,13 +26,13 @@ pub struct Pace {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Share {
     Fixed(f64),
-    /// Column of the table, by position among those that shares name.
+    /// Column of the table, by position in `columns`.
     Column(usize),
 }
 
 impl Pace {
-    /// Parses `NAME=SHARE,...`, where `SHARE` is a number or, if there will be a [table](Pace::with_table), the
-    /// name of a column. Empty text: no shares.
+    /// Parses `NAME=SHARE,...`, where `SHARE` is a number or, if there will be a [table](Pace::with_table), the name of
+    /// a column. Empty text means no shares.
     ///
     /// # Errors
     /// The text is something else, or names a job twice.
@@ -67,12 +67,12 @@ impl Pace {
         Ok(pace)
     }
 
-    /// Returns the columns that shares name, in the order in which a table has to have them.
+    /// Returns the columns named by shares, in the order that a table must have.
     pub fn columns(&self) -> &[String] {
         &self.columns
     }
 
-    /// Returns the same shares, with those that name a column from `table`.
+    /// Returns the same shares, with `table` for those that name a column.
     pub fn with_table(self, table: PaceTable) -> Self {
         Pace { table: Some(table), ..self }
     }
@@ -82,7 +82,7 @@ impl Pace {
         self.entries.is_empty()
     }
 
-    /// Checks that every job named exists.
+    /// Checks that every named job exists.
     pub(crate) fn check(&self, names: &[&str]) -> Result<(), WorkloadError> {
         for (name, _) in &self.entries {
             if !names.contains(&name.as_str()) {
@@ -110,9 +110,9 @@ impl Pace {
         }
     }
 
-    /// Returns the shares of `entries` when `written` bytes of the run are written, and the byte at which
-    /// they change. An interval that gives none of them anything (a phase that the file had and this
-    /// run has not) counts as the next one that does.
+    /// Returns the shares of `entries` when `written` bytes of the run are written, and the byte at which they change.
+    /// An interval in which all of them are 0 (a phase of the table that this run does not have) takes the shares of
+    /// the next one in which they are not.
     pub(crate) fn shares(&self, written: u64, entries: &[usize]) -> (Vec<f64>, Option<u64>) {
         let Some(table) = &self.table else {
             return (entries.iter().map(|&e| self.fixed(e).unwrap_or(0.0)).collect(), None);

@@ -1,6 +1,6 @@
 //! Shares over time, from cumulative counters.
 
-/// The shares of columns in all bytes, by intervals of all bytes.
+/// The share of each column in all bytes, by intervals of all bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PaceTable {
     /// Ends of the intervals, ascending.
@@ -11,12 +11,12 @@ pub struct PaceTable {
     after: Vec<f64>,
 }
 
-/// Past the end of a table, shares are the mean over the last one in this many of its intervals.
+/// Past the end of a table, shares are the mean over the last 1/`TAIL` of its intervals.
 const TAIL: usize = 10;
 
 impl PaceTable {
-    /// Makes shares of rows of cumulative counters, none less than in the row before: all bytes, then those of
-    /// each column. Returns none if all bytes never grow.
+    /// Computes shares from rows of cumulative, nondecreasing counters: all bytes, then those of each column. Returns
+    /// `None` if the count of all bytes never grows.
     pub fn new(rows: &[Vec<u64>]) -> Option<Self> {
         let (first, rest) = rows.split_first()?;
         let columns = first.len() - 1;
@@ -47,17 +47,15 @@ impl PaceTable {
         self.ends.partition_point(|end| *end <= written)
     }
 
-    /// Returns the end of an interval; `None` past the last.
+    /// Returns the end of an interval; `None` past the last one.
     pub(crate) fn end(&self, interval: usize) -> Option<u64> {
         self.ends.get(interval).copied()
     }
 
-    /// Returns the share of a column in an interval.
     pub(crate) fn share(&self, column: usize, interval: usize) -> f64 {
         self.shares[column].get(interval).copied().unwrap_or(self.after[column])
     }
 
-    /// Returns the number of intervals.
     pub(crate) fn intervals(&self) -> usize {
         self.ends.len()
     }

@@ -11,9 +11,9 @@ use crate::flow::Flows;
 use crate::job::{Direction, Exit, JobSpec};
 use crate::job_stream::JobStream;
 
-/// Commands generated ahead per job: enough to amortise a refill, small enough for the cache.
+/// Number of commands generated ahead per job: enough to amortise a refill, few enough for the cache.
 const BATCH: usize = 512;
-/// Bytes of a runner's own memory, roughly.
+/// Approximate bytes of a runner's own memory.
 pub(crate) const RUNNER_BYTES: u64 = BATCH as u64 * 16 + 2048;
 /// The time of a job that has ended.
 const ENDED: Time = Time::MAX;
@@ -31,42 +31,41 @@ struct Runner {
     clock: Clock,
     /// No command is issued at or after this.
     deadline: Time,
-    /// Whether others end with it, so that the end of its time matters.
+    /// Whether others end with it, which makes the end of its run time matter.
     ends_others: bool,
     /// Entry of the pace.
     entry: Option<usize>,
-    /// Counted bytes per second at its own pace.
+    /// Bytes per second, counted for shares, at its own pace.
     own_rate: f64,
 }
 
-/// A running phase.
 #[derive(Clone, Debug)]
 pub(crate) struct Phase {
     runners: Vec<Runner>,
     flows: Flows,
-    /// Issue time of each runner's next command; of one that others wait for, last the end of its time; then [`ENDED`].
+    /// Issue time of each runner's next command, then [`ENDED`]. For a runner that others wait for, the end of its run
+    /// time comes in between.
     times: Vec<Time>,
     /// Byte of the run at which shares change.
     boundary: u64,
     paced: bool,
-    /// Take the fast path for a few regular jobs; off only in tests.
+    /// Whether to take the fast path for a few regular jobs; off only in tests.
     short_cut: bool,
     /// Issue time of the last command.
     now: Time,
-    /// A job has ended with which all others end, those of later phases too.
+    /// Whether a job has ended that ends all others, including those of later phases.
     ends_all: bool,
 }
 
 impl Runner {
-    /// Returns whether nothing follows before its time is up.
+    /// Returns whether its run time is up before its next command.
     fn is_up(&self) -> bool {
         self.clock.next >= self.deadline
     }
 }
 
 impl Phase {
-    /// Starts the jobs of phase `number`.
-    /// `now` is the model time and `written` the bytes written before it.
+    /// Starts the jobs of phase `number`. `now` is the model time, and `written` the bytes written before it.
     pub(crate) fn start(
         number: u32,
         jobs: &[JobSpec],
@@ -76,7 +75,7 @@ impl Phase {
     ) -> Result<Self, WorkloadError> {
         let mut runners = Vec::new();
         let running = || jobs.iter().filter(|spec| spec.phase == number);
-        // A flow couples jobs: those that only read hold others back.
+        // A flow couples jobs: those that only read delay others.
         let without_reads = options.without_reads && running().all(|spec| spec.flow.is_none());
         let runs = |spec: &JobSpec| {
             spec.phase == number && !(without_reads && spec.direction == Direction::Read)
@@ -186,15 +185,15 @@ impl Phase {
         }
     }
 
-    /// Returns whether a job has ended with which all others end.
+    /// Returns whether a job has ended that ends all others.
     pub(crate) fn ends_all(&self) -> bool {
         self.ends_all
     }
 
-    /// Updates the paces of the running jobs at byte `written` of the run.
+    /// Updates the pace of each running job at byte `written` of the run.
     fn repace(&mut self, pace: &Pace, written: u64) {
-        // A slower pace can move a job's next command past its deadline. That ends the job, and the
-        // others share its part.
+        // A slower pace can move a job's next command past its deadline. That ends the job, and the others take over
+        // its share.
         while self.repace_once(pace, written) {}
     }
 
@@ -215,7 +214,7 @@ impl Phase {
             let runners = live.iter().map(|&i| &self.runners[i]);
             runners.filter(|r| of(r)).map(|r| r.own_rate).sum()
         };
-        // Bytes per second that a share of 1 stands for.
+        // Bytes per second that correspond to a share of 1.
         let whole = if named.len() == live.len() {
             own(&|_| true) / sum
         } else {
@@ -233,7 +232,7 @@ impl Phase {
         ended
     }
 
-    /// Returns the next runner, the first at a tie, and the time of the runner after it.
+    /// Returns the next runner, the first of several at a tie, and the time of the runner after it.
     #[inline]
     fn pick(&self) -> (usize, Time) {
         let (mut best, mut first, mut second) = (0, ENDED, ENDED);
@@ -250,7 +249,8 @@ impl Phase {
         (best, second)
     }
 
-    /// Appends commands until `out` has `end` and adds to `written`; returns false when all jobs have ended.
+    /// Appends commands until `out` has `end`, and adds their bytes to `written`; returns false when all jobs have
+    /// ended.
     pub(crate) fn fill(
         &mut self,
         out: &mut Vec<Command>,
@@ -275,7 +275,7 @@ impl Phase {
                 continue;
             }
             if !self.flows.is_empty() && self.flows.time(i) > runner.clock.next {
-                // It was held back until now.
+                // The job was held back until now.
                 runner.clock.next = self.flows.time(i);
                 self.refresh(i);
                 self.exit(i, jobs);
@@ -308,7 +308,7 @@ impl Phase {
         true
     }
 
-    /// Changes the paces at byte `written` of the run, and ends the jobs that this ends.
+    /// Updates the paces at byte `written` of the run, and ends the jobs that end as a result.
     fn change_pace(&mut self, pace: &Pace, jobs: &[JobSpec], written: u64) {
         if self.paced {
             self.repace(pace, written);
@@ -316,8 +316,8 @@ impl Phase {
         }
     }
 
-    /// Merges a few jobs with one kind of command each, up to a refill or deadline of one of them;
-    /// returns false where that is not possible.
+    /// Merges a few jobs with one kind of command each, up to a refill or deadline of one of them; returns false if
+    /// that is not possible.
     fn fill_lanes(&mut self, out: &mut Vec<Command>, end: usize, written: &mut u64) -> bool {
         let mut lanes = [Lane::EMPTY; LANES];
         let mut of = [0; LANES];
@@ -332,7 +332,7 @@ impl Phase {
             let ready = &runner.ready[runner.at..];
             let step = runner.clock.step(&ready[0]);
             let before = (runner.deadline - runner.clock.next).div_ceil(step.max(1));
-            // The last one before a refill or a deadline is left to the general loop.
+            // The last command before a refill or a deadline is left to the general loop.
             let n = (ready.len() as u64).min(before) as usize - 1;
             lanes[used] = Lane { time: runner.clock.next, step, ready: &ready[..n], at: 0 };
             of[used] = i;

@@ -5,7 +5,7 @@ use crate::flow::Flow;
 use crate::job::{Direction, Exit, Order};
 use wafer_interface::Op;
 
-/// A random writer without an end, of namespace `number` so that its commands can be told apart.
+/// An endless random writer to namespace `number`, which identifies its commands.
 fn writer(name: &str, number: u8, block: u64, iodepth: u32) -> JobSpec {
     let job = JobSpec::synthetic(name, Direction::Write, Order::Random, 1 << 30, block);
     JobSpec { iodepth, time_based: true, runtime: Some(1e6), ..job.on(number, 0) }
@@ -24,7 +24,7 @@ fn mixer(jobs: Vec<JobSpec>, pace: &str) -> Mixer {
     Mixer::new(jobs, &MixerOptions { pace, until_volume: true, ..Default::default() }).unwrap()
 }
 
-/// Written bytes of each namespace in the next `n` commands.
+/// Returns the bytes written to each namespace by the next `n` commands.
 fn bytes(mixer: &mut Mixer, n: usize) -> Vec<u64> {
     let mut out = Vec::new();
     mixer.fill(&mut out, n);
@@ -56,7 +56,7 @@ fn the_closed_loop_gives_the_measured_shares() {
 fn fixed_shares() {
     let pace = "worker0=0.5,jumper=0.125,worker1=0.375";
     near(&shares(&mut mixer(warp(), pace), 400_000), &[0.5, 0.125, 0.375]);
-    // They are normalised when all are named.
+    // Shares are normalised when all jobs are named.
     near(
         &shares(&mut mixer(warp(), "worker0=4,jumper=1,worker1=3"), 400_000),
         &[0.5, 0.125, 0.375],
@@ -142,15 +142,15 @@ fn a_volume_says_how_long_where_the_file_says_nothing() {
     let fill = JobSpec::fill(1 << 20, 4096);
     let written = |job: &JobSpec| bytes(&mut mixer(vec![job.clone()], ""), 1_000)[0];
     assert_eq!(written(&fill), 1_000 * 4096);
-    // What says how long ends there.
+    // Jobs with another limit end at it.
     assert_eq!(written(&JobSpec { loops: 2, ..fill.clone() }), 2 << 20);
     assert_eq!(written(&JobSpec { number_ios: Some(10), ..fill.clone() }), 10 * 4096);
-    // Beside a job that goes on, others end by their bytes.
+    // Alongside an endless job, others end by their bytes.
     let endless = JobSpec { time_based: true, runtime: Some(1.0), ..fill.clone().on(1, 0) };
     assert_eq!(bytes(&mut mixer(vec![fill.clone(), endless], ""), 1_000)[0], 1 << 20);
 
     let reads = JobSpec { direction: Direction::Read, runtime: Some(9.0), ..fill.clone() };
-    // Beside one that goes on reading, too.
+    // Alongside an endless reader, a job continues.
     assert!(bytes(&mut mixer(vec![reads.clone(), fill.on(1, 0)], ""), 10_000)[1] > 4 << 20);
     let options = MixerOptions { until_volume: true, ..Default::default() };
     let error = Mixer::new(vec![reads], &options).unwrap_err().to_string();
@@ -178,7 +178,7 @@ fn model_seconds_rule_without_a_volume() {
     assert!((86_950..86_970).contains(&n) && (3.999..4.0).contains(&seconds), "{n} {seconds}");
     assert_eq!(run(&|j| (j.runtime, j.rate[1]) = (Some(2.0), Some(409_600))).0, 200);
     assert_eq!(run(&|j| (j.runtime, j.rate_iops[1]) = (Some(2.0), Some(1000))).0, 2000);
-    // A direction that is ahead of its rate gives way to the other.
+    // A direction that is ahead of its rate yields to the other.
     let (n, _) = run(&|j| {
         (j.direction, j.runtime) = (Direction::ReadWrite, Some(2.0));
         j.rate_iops = [Some(1000), Some(500), None];
@@ -188,7 +188,7 @@ fn model_seconds_rule_without_a_volume() {
         (j.runtime, j.thinktime_us, j.thinktime_blocks) = (Some(1.0), 1_000_000 - 240, 10);
     };
     assert_eq!(run(&think).0, 11);
-    // Without time_based the bytes end it first.
+    // Without `time_based`, the bytes end it first.
     let (n, _) = run(&|j| (j.time_based, j.size, j.io_size) = (false, 1 << 20, 1 << 20));
     assert_eq!(n, 256);
 }
@@ -201,7 +201,7 @@ fn table(rows: &[[u64; 3]]) -> PaceTable {
 
 #[test]
 fn shares_over_time_from_a_table() {
-    // Fill by one stream, then 3:1, then 1:3; the last interval goes on.
+    // One stream fills, then 3:1, then 1:3; the last interval continues.
     let rows = [[0, 0, 0], [64, 64, 0], [164, 139, 25], [264, 164, 100]];
     let pace = Pace::parse("a=ruh0,b=ruh2", true).unwrap().with_table(table(&rows));
     let jobs = vec![
@@ -252,7 +252,7 @@ proptest! {
         whole.clone().fill(&mut one, 4096);
         let (mut parts, mut split) = (Vec::new(), whole);
         if !short_cut {
-            // The first phase only, which is all there is in most cases.
+            // This affects only the first phase, which is the only one in most cases.
             split.phase.without_short_cut();
         }
         while parts.len() < 4096 {
@@ -299,7 +299,8 @@ fn without_jobs_that_read_the_others_issue_the_same() {
 
 #[test]
 fn jobs_end_with_another() {
-    // In each phase the first job ends after a hundred commands, the others never; one of them is of another group.
+    // In each phase, the first job ends after a hundred commands, the others never; one of them belongs to another
+    // group.
     let jobs = |exit| {
         let job = |name, number, group, phase| JobSpec {
             exit: Some(exit),
@@ -321,7 +322,7 @@ fn jobs_end_with_another() {
         assert_eq!(mixer.total_bytes(), None);
         bytes(&mut mixer, 100_000)[..3].iter().map(|bytes| bytes / 4096).collect::<Vec<_>>()
     };
-    // They take turns, the first one before the others.
+    // The jobs take turns, the first one before the others.
     assert_eq!(written(Exit::Group), [200, 198, 1000]);
     assert_eq!(written(Exit::Running), [200, 198, 198]);
     assert_eq!(written(Exit::All), [100, 99, 99]);
@@ -330,7 +331,8 @@ fn jobs_end_with_another() {
 #[test]
 fn jobs_of_a_flow_keep_their_parts_of_the_commands() {
     let flowing = |id, weight, spec: JobSpec| JobSpec { flow: Some(Flow { id, weight }), ..spec };
-    // The first alone would be slow, the second fast; the last belongs to no flow, and the one before to another.
+    // On their own, the first job would be slow and the second fast; the last belongs to no flow, and the one before it
+    // to another.
     let slow = flowing(0, 1, writer("slow", 0, 128 << 10, 1));
     let fast = flowing(0, 8, writer("fast", 1, 4096, 32));
     let mut reader = flowing(0, 3, writer("reader", 2, 4096, 4));
@@ -347,13 +349,13 @@ fn jobs_of_a_flow_keep_their_parts_of_the_commands() {
         for (at, command) in out.iter().enumerate() {
             counts[command.namespace.index()] += 1;
             let [slow, fast, reader, ..] = counts;
-            // At all times, not only in the end: each is at most a command ahead of its part.
+            // At all times, not only at the end, each is at most one command ahead of its share.
             let near = fast.abs_diff(8 * slow) <= 16 && reader.abs_diff(3 * slow) <= 8;
             assert!(near, "{at} {counts:?}");
         }
         assert!(counts[0] > 1000 && counts[3] == counts[4], "{counts:?}");
     }
-    // It waits for the others of its flow until they have ended.
+    // A job waits for the others of its flow until they have ended.
     let ends = JobSpec { number_ios: Some(80), time_based: false, ..jobs[1].clone() };
     let mut mixer = Mixer::new(vec![slow, ends], &MixerOptions::default()).unwrap();
     assert_eq!(bytes(&mut mixer, 90)[..2], [10 * (128 << 10), 80 * 4096]);
@@ -364,7 +366,7 @@ fn jobs_of_a_flow_keep_their_parts_of_the_commands() {
     assert!(refused.unwrap_err().to_string().contains("`fast` has `flow`"));
 }
 
-/// A job that thinks long and whose time is up in the middle of a pause.
+/// A job with a long think time whose run time is up in the middle of a pause.
 fn thinking(name: &str, number: u8) -> JobSpec {
     JobSpec { thinktime_us: 200_000, runtime: Some(3.1), ..writer(name, number, 4096, 1) }
 }
@@ -381,12 +383,12 @@ fn others_wait_until_the_time_of_a_job_is_up() {
         runtime: Some(runtime),
         ..writer("rated", 1, 4096, 1)
     };
-    // Sixteen commands, the last at 3.0 s; three times as many, and the last is one more than its part.
+    // Sixteen commands, the last at 3.0 s; three times as many, plus one more than its share.
     let slow = thinking("slow", 0);
     let fast = JobSpec { runtime: Some(3.1), ..writer("fast", 1, 4096, 32) };
     let counts = count(vec![flowing(1, slow.clone()), flowing(3, fast)]);
     assert!(counts[0] == 16 && counts[1].abs_diff(52) <= 1, "{counts:?}");
-    // A partner that has more time goes on alone, and catches up with its rate.
+    // A partner with a longer run time continues alone, and catches up with its rate.
     let counts = count(vec![flowing(1, slow.clone()), flowing(3, rated(4.1))]);
     assert!(counts[0] == 16 && counts[1].abs_diff(410) <= 2, "{counts:?}");
     // 100 a second until then.

@@ -1,4 +1,4 @@
-//! What is measured: devices and traffic.
+//! The devices and traffic of the benchmark.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
@@ -13,23 +13,22 @@ use wafer_interface::{
 const GIB: u64 = 1 << 30;
 
 pub(crate) struct Case {
-    /// For `--only`, the first column and the notes.
+    /// Name for `--only`, the first column and the notes.
     pub(crate) name: &'static str,
     pub(crate) what: &'static str,
     pub(crate) config: DeviceConfig,
     pub(crate) traffic: Traffic,
-    /// Volumes written before measuring, after one sequential fill.
+    /// Capacities written before measuring, after one sequential fill.
     pub(crate) settle: f64,
-    /// The least share of the probe's rate that counts as reached, where one is promised.
+    /// The promised minimum share of the probe's rate, if there is one.
     pub(crate) goal: Option<f64>,
 }
 
-/// Where commands come from.
+/// The source of commands.
 pub(crate) enum Traffic {
     /// fio jobs, generated as in `wafer run`.
     Jobs(Vec<JobSpec>),
-    /// Independent uniform writes of so many bytes, drawn as cheaply as the probe draws: what
-    /// remains is the device.
+    /// Independent uniform writes of this many bytes, drawn as cheaply as the probe draws, so that the device remains.
     Uniform(u64),
 }
 
@@ -45,13 +44,13 @@ impl Traffic {
     }
 }
 
-/// Independent uniform writes, without end. Not [`stream::from_fn`](wafer_interface::stream::from_fn): the compiler
-/// makes its closure 5 % of this case slower, which is no work of the device.
+/// Endless independent uniform writes. With [`stream::from_fn`](wafer_interface::stream::from_fn), the compiler's code
+/// for the closure would make this case 5 % slower, although the device does the same work.
 struct Uniform {
     rng: Xoshiro256PlusPlus,
     /// Logical blocks of a write.
     blocks: u32,
-    /// Writes that fit on the device.
+    /// Number of writes that fit on the device.
     count: u64,
 }
 
@@ -93,7 +92,7 @@ impl CommandStream for Uniform {
     }
 }
 
-/// 4 KiB pages, over-provisioning 10 %, greedy, initially isolated: the case of the design's figures.
+/// The configuration of the design's figures: 4 KiB pages, over-provisioning 10 %, greedy, initially isolated.
 fn device(capacity: u64, reclaim_unit: u64) -> DeviceConfig {
     DeviceConfig {
         capacity: Bytes(capacity),
@@ -115,7 +114,7 @@ fn device(capacity: u64, reclaim_unit: u64) -> DeviceConfig {
     }
 }
 
-/// Independent random writes of `block` bytes over the whole device, without end.
+/// Endless independent random writes of `block` bytes over the whole device.
 fn random(capacity: u64, block: u64, distribution: Distribution) -> JobSpec {
     let job = JobSpec::random_overwrite(capacity, block, capacity, false);
     JobSpec {
@@ -139,7 +138,7 @@ pub(crate) fn all() -> Vec<Case> {
     let uniform = |block| random(capacity, block, Distribution::Uniform);
     let zipf = |theta| random(capacity, 4096, Distribution::Zipf { theta, center: None });
     let hot_cold = Distribution::Zoned(vec![(99.0, 1.0), (1.0, 99.0)]);
-    // One page: a region of a single block.
+    // A region of a single block, which is one page.
     let hammer = JobSpec { size: 4096, io_size: 4096, ..uniform(4096) };
     let sequential = JobSpec { time_based: true, ..JobSpec::fill(capacity, 128 << 10) };
     let three = vec![sequential.placed(0), uniform(4096).placed(1), zipf(1.2).placed(2)];

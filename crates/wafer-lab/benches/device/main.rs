@@ -1,9 +1,8 @@
-//! `make bench`: how fast the device is beside what memory allows.
+//! `make bench`: the speed of the device relative to the limit of memory.
 //!
-//! Each case fills its device, lets it settle, and then alternates slices of the limit probe with
-//! slices of the case on one thread; the medians and the median of the ratios of neighbouring
-//! slices are reported, so that a noisy machine spoils single slices only. Arguments: `--only NAME`,
-//! `--write FILE` for the table as Markdown.
+//! Each case fills its device, lets it settle, and then alternates slices of the limit probe with slices of the case on
+//! one thread. It reports the medians, and the median of the ratios of neighbouring slices, so a noisy machine spoils
+//! only individual slices. Arguments: `--only NAME`, `--write FILE` for the table as Markdown.
 
 mod cases;
 mod probe;
@@ -146,7 +145,7 @@ fn measure(case: &Case) -> Outcome {
     }
 }
 
-/// Two devices on two threads against one on one.
+/// Compares two devices on two threads with one device on one thread.
 fn two_at_once() -> String {
     let cases = cases::all();
     let run = |seconds: f64| {
@@ -173,7 +172,7 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// Bytes of memory in use.
+/// Returns the bytes of memory in use.
 fn resident() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|l| l.starts_with("VmRSS:")).unwrap_or_default();

@@ -1,7 +1,7 @@
-//! The limit probe: what this machine's memory allows, measured in the same run.
+//! The limit probe: the speed that this machine's memory allows, measured in the same run.
 //!
-//! Random read-modify-writes of 4-byte entries over an array as large as a device's map, in huge
-//! pages, prefetched 64 ahead. A device write does at least this.
+//! Random read-modify-writes of 4-byte entries in an array as large as a device's map, in huge pages, prefetched 64
+//! ahead. A device write does at least this much.
 
 use std::time::{Duration, Instant};
 
@@ -29,7 +29,7 @@ impl Probe {
         Probe { memory, entries, rng, batch: vec![0; BATCH] }
     }
 
-    /// Million read-modify-writes a second, over about `time`.
+    /// Returns the millions of read-modify-writes per second over about `time`.
     pub(crate) fn measure(&mut self, time: Duration) -> f64 {
         let start = Instant::now();
         let mut done = 0u64;

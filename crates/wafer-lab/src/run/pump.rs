@@ -16,13 +16,13 @@ use crate::drive::{Drive, snapshot};
 use wafer_experiment::LabError;
 use wafer_experiment::Placements;
 
-/// Maximum commands requested from the stream at once.
+/// Maximum number of commands requested from the stream at once.
 pub(super) const BATCH: usize = 4096;
-/// Number of commands before the limit at which it counts as near.
+/// The limit counts as near from this many commands before it.
 const NEAR: u64 = 64 * BATCH as u64;
-/// Commands first requested from a stream of which nothing is known.
+/// Number of commands first requested from a stream, of which nothing is known yet.
 const FIRST: usize = 16;
-/// How many commands ahead memory is prefetched, where they are applied one by one.
+/// How many commands ahead memory is prefetched when commands are applied one by one.
 const AHEAD: usize = 16;
 /// Number of commands without a write after which a run stops with an error.
 const MOST_WITHOUT_WRITE: u64 = 1 << 30;
@@ -30,13 +30,13 @@ const MOST_WITHOUT_WRITE: u64 = 1 << 30;
 /// Moves commands from one stream to a device.
 pub(super) struct Pump {
     stage: Stage,
-    /// Bytes expected, for the progress report.
+    /// Expected bytes, for progress reports.
     pub(super) total: Option<u64>,
     /// Host bytes at which to stop, exactly.
     pub(super) limit: Option<u64>,
-    /// Takes the stream's load instead of its commands.
+    /// Whether to take the stream's load instead of its commands.
     pub(super) load: bool,
-    /// Skips reads.
+    /// Whether to skip reads.
     pub(super) without_reads: bool,
     description: StreamDescription,
     placements: Placements,
@@ -44,11 +44,11 @@ pub(super) struct Pump {
     completions: Vec<Completion>,
     reported: Instant,
     without_write: u64,
-    /// Maximum commands to request next.
+    /// Maximum number of commands to request next.
     most: usize,
-    /// Whether the limit is near, or the stream has just begun: only then are sizes of writes checked, for speed.
+    /// Whether the limit is near or the stream has just begun. For speed, the sizes of writes are checked only then.
     is_near: bool,
-    /// Bytes of the largest of these writes.
+    /// Bytes of the largest write checked.
     largest: u64,
     /// Host bytes written since the counters were reset.
     host: u64,
@@ -80,7 +80,7 @@ impl Pump {
         }
     }
 
-    /// Moves a batch. Returns whether there may be more: the stream has not ended, and the limit is not reached.
+    /// Moves a batch. Returns whether more may follow, because the stream has not ended and the limit is not reached.
     pub(super) fn turn(
         &mut self,
         device: &mut Drive,
@@ -160,8 +160,9 @@ impl Pump {
         Ok(true)
     }
 
-    /// Returns how many commands to request: no more than the limit needs, because streams count what they have
-    /// generated in their figures. Streams that wait for completions may have a different order with other batches.
+    /// Returns the number of commands to request. It is no more than the limit needs, because the figures of streams
+    /// count all commands generated. Streams that wait for completions get full batches, since other batch sizes may
+    /// change their order.
     fn next_batch(&mut self) -> usize {
         let Some(limit) = self.limit.filter(|_| !self.description.waits) else { return BATCH };
         let most = self.most;
@@ -171,7 +172,7 @@ impl Pump {
         needed.clamp(1, most as u64) as usize
     }
 
-    /// Reports progress: `done` host bytes are written. `clock` has the model time and the results of a run with a clock.
+    /// Reports progress, `done` host bytes. `clock` is the model time and the results so far of a run with a clock.
     pub(super) fn report(
         &self,
         device: &mut Drive,
@@ -223,8 +224,7 @@ fn apply(
     }
 }
 
-/// Applies commands, up to the one with which the device becomes read-only: a run ends there, however its commands are
-/// batched.
+/// Applies commands up to the one that makes the device read-only, where a run ends, however its commands are batched.
 fn apply_all(device: &mut Device<impl Observer>, commands: &[Command]) {
     if device.spare_percent().is_none() {
         return device.apply(commands);
@@ -243,7 +243,7 @@ fn written(commands: &[Command]) -> u64 {
     commands.iter().map(Command::written_bytes).sum()
 }
 
-/// Returns the position of the command that completes `bytes` written bytes.
+/// Returns the position of the command with which `bytes` bytes are written.
 fn crossing(commands: &[Command], bytes: u64) -> Option<usize> {
     if written(commands) < bytes {
         return None;

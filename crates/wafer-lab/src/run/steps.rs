@@ -9,8 +9,8 @@ use crate::control::Control;
 use wafer_experiment::Experiment;
 use wafer_experiment::LabError;
 
-/// A run that its caller performs piece by piece, such as a page in a browser, whose only thread must also listen. The
-/// result is that of [`run`](super::run), whatever the pieces.
+/// A run that its caller performs piece by piece, such as a page in a browser, whose only thread must remain
+/// responsive. The result is that of [`run`](super::run), whatever the pieces.
 pub struct Steps(Underway);
 
 impl Steps {
@@ -26,15 +26,15 @@ impl Steps {
         Ok(Steps(Underway::new(experiment.clone(), built, None, None)?))
     }
 
-    /// Continues for about `most`. Returns whether anything is left to do.
+    /// Continues the run for about `most`. Returns whether anything is left to do.
     ///
     /// # Errors
-    /// As [`run`](super::run).
+    /// Like [`run`](super::run).
     pub fn advance(&mut self, most: Duration) -> Result<bool, LabError> {
         self.0.advance(Control::unattended(), Some(most))
     }
 
-    /// Returns the device as it is now. Walks the reclaim units.
+    /// Returns a snapshot of the device. Visits all reclaim units.
     pub fn snapshot(&mut self) -> Snapshot {
         self.0.snapshot()
     }
@@ -44,7 +44,7 @@ impl Steps {
         self.0.record()
     }
 
-    /// Reports whether the precondition is being written, which is not counted.
+    /// Reports whether the precondition, which is not counted, is being written.
     pub fn is_preparing(&self) -> bool {
         self.0.is_preparing()
     }

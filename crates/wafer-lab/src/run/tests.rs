@@ -119,7 +119,7 @@ fn handles_that_were_written_and_gc_have_a_series() {
     let (first, second) = (last(HandleKey::Handle(0)), last(HandleKey::Handle(1)));
     let gc = last(HandleKey::Gc);
     assert_eq!(first.0 + second.0, record.summary.host_bytes);
-    // What GC moved out of the handles' units, and all that it moved.
+    // Bytes that GC relocated out of the handles' units, and all bytes that it relocated.
     assert_eq!(gc.0, first.1 - first.0 + second.1 - second.0);
     assert_eq!(gc.1, record.summary.media_bytes - record.summary.host_bytes);
 }
@@ -189,7 +189,8 @@ fn a_misspelled_table_is_told_before_what_is_then_missing() {
     }
 }
 
-/// What a stream counts as it makes commands, such as the checkpoints of a file system, is what the drive has seen.
+/// Figures that a stream counts while it generates commands, such as the checkpoints of a file system, match the
+/// commands that the drive has seen.
 #[test]
 fn a_stream_makes_hardly_more_commands_than_the_volume_takes() {
     for commands in [1u64, 20, 5000, 100_000] {
@@ -210,7 +211,7 @@ fn a_stream_makes_hardly_more_commands_than_the_volume_takes() {
     }
 }
 
-/// What a watcher of a run with a clock sees happens at model time, however fast the simulation is.
+/// Snapshots of a run with a clock are in model time, however fast the simulation is.
 #[test]
 fn snapshots_of_a_run_with_a_clock_have_model_time() {
     let text = "time = true\nvolume = \"1x\"\n[device]\nprofile = \"pm9a3\"\ncapacity = \"1GiB\"\n\
@@ -248,7 +249,8 @@ impl SteadyStates for Counted<'_> {
     }
 }
 
-/// A run on a drive that another one has filled gives what it gives alone, whatever the policy learned from the fill.
+/// A run on a drive that another run has filled gives the same result as on its own, whatever the policy learned from
+/// the fill.
 #[test]
 fn a_drive_is_filled_once_for_runs_that_begin_alike() {
     let with = |experiment: &Experiment, filled: &Counted<'_>| {

@@ -1,4 +1,4 @@
-//! A run that is under way: its device, its workload and its current step.
+//! A run in progress: its device, its workload and its current step.
 
 use std::time::Duration;
 
@@ -23,33 +23,32 @@ use wafer_experiment::LabError;
 use wafer_experiment::Reference;
 use wafer_experiment::source::{Built, SourceTarget, TimedJob};
 
-/// Maximum logical capacities for a drive to become steady.
+/// Maximum number of logical capacities written for a drive to become steady.
 const MOST_CAPACITIES: u64 = 30;
 /// Relative change of WAF from one capacity to the next below which a drive is steady.
 const STEADY_CHANGE: f64 = 0.01;
 
-/// A run that is under way.
+/// A run in progress.
 pub(super) struct Underway {
     pub(super) experiment: Experiment,
     pub(super) device: Drive,
     pub(super) stream: Box<dyn CommandStream>,
     pub(super) recorder: Recorder,
-    /// The jobs that tickets of the stream number.
+    /// The jobs, as numbered by the tickets of the stream.
     pub(super) jobs: Vec<TimedJob>,
-    /// The results of the clock.
     pub(super) time: Option<TimeRecord>,
-    /// Time that the run itself took, excluding what comes before it.
+    /// Time that the run itself took, excluding preconditioning.
     pub(super) wall: Duration,
     step: Step,
     pump: Pump,
     published: Vec<Published>,
     ignored: Vec<IgnoredOption>,
-    /// Bytes that the workload writes, if it ends on its own.
+    /// Bytes that the workload writes if it ends on its own.
     total_bytes: Option<u64>,
     steady: Option<SteadyRecord>,
-    /// Whether a steady state may be saved for later runs.
+    /// Whether drives may be saved for later runs.
     keeps: bool,
-    /// Time that everything before the run took.
+    /// Time that preconditioning took.
     before: Duration,
     started: std::time::SystemTime,
 }
@@ -58,7 +57,7 @@ pub(super) struct Underway {
 enum Step {
     /// Nothing has been done yet.
     Start,
-    /// The drive was kept: filled, or steady.
+    /// The drive, filled or steady, was kept from an earlier run.
     Kept,
     /// Writes the precondition.
     Fill(Box<dyn CommandStream>),
@@ -71,7 +70,7 @@ enum Step {
     Run,
 }
 
-/// Takes the load of a workload from its stream: the drive already has it.
+/// Discards the load of a stream, because the drive already has it.
 fn skip_load(stream: &mut dyn CommandStream) {
     let mut batch = Batch::with_capacity(BATCH);
     loop {
@@ -89,7 +88,7 @@ fn skip_load(stream: &mut dyn CommandStream) {
 
 struct Steady {
     stream: Box<dyn CommandStream>,
-    /// Counters at the start of the capacity that is being written.
+    /// Counters at the start of the current capacity.
     start: Counters,
     found: SteadyRecord,
 }
@@ -109,7 +108,7 @@ impl Underway {
             }
             None => Vec::new(),
         };
-        // What a policy from outside does is not known from its name.
+        // The behaviour of a caller's policy cannot be identified by a name.
         let keeps = policy.is_none();
         let kept = steady::find(&experiment, states.filter(|_| keeps));
         let config = &experiment.device.config;
@@ -197,7 +196,7 @@ impl Underway {
     fn next(&mut self, states: Option<&dyn SteadyStates>) -> Result<bool, LabError> {
         match &self.step {
             Step::Kept => {
-                // A steady drive has the load of its workload.
+                // A steady drive already has the load of its workload.
                 if self.steady.is_some() && self.experiment.precondition.load {
                     skip_load(self.stream.as_mut());
                 }
@@ -255,7 +254,6 @@ impl Underway {
         Ok(true)
     }
 
-    /// Returns the step after this one.
     fn following(&self) -> Result<Step, LabError> {
         let precondition = &self.experiment.precondition;
         let done = match self.step {
@@ -298,18 +296,18 @@ impl Underway {
         self.fill().map(|fill| fill.total_bytes())
     }
 
-    /// Starts counting from zero.
+    /// Restarts counting from zero.
     fn restart(&mut self) {
         self.device.reset_counters();
         self.device.observer_mut().restart();
     }
 
-    /// Returns whether the steady state is reached without the reads of the workload: they do not change it.
+    /// Returns whether the reads of the workload can be skipped before the steady state, because they do not affect it.
     fn skips_reads(&self) -> bool {
         !self.experiment.device.config.firmware.writes_for_reads()
     }
 
-    /// Judges the capacity just written; prepares the next one if the drive is not steady.
+    /// Evaluates the capacity just written. If the drive is not steady, prepares the next one and returns true.
     fn is_unsteady(&mut self) -> bool {
         let Step::Steady(steady) = &mut self.step else { return false };
         let capacity = self.experiment.device.logical_bytes();
@@ -336,13 +334,13 @@ impl Underway {
         !ended
     }
 
-    /// Returns the device as it is now. Walks the reclaim units.
+    /// Returns a snapshot of the device. Visits all reclaim units.
     pub(super) fn snapshot(&mut self) -> Snapshot {
         let stage = if self.is_preparing() { Stage::Preconditioning } else { Stage::Running };
         snapshot(&mut self.device, stage, None)
     }
 
-    /// Returns the record of the run so far; after the last step, that of the run.
+    /// Returns the record of the run so far; after the last step, that of the whole run.
     pub(super) fn record(&self) -> Record {
         let device = &self.device;
         assemble::assemble(assemble::Outcome {

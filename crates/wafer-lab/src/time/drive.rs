@@ -1,5 +1,4 @@
-//! The loop of a run with a clock: the next thing that happens is a submission, a completion, or an event of the
-//! media.
+//! The event loop of a run with a clock: the next event is a submission, a completion, or one of the media.
 
 use wafer_interface::{
     Batch, Command, CommandStream, Completion, LBA_BYTES, StreamDescription, StreamState,
@@ -15,9 +14,9 @@ use wafer_experiment::LabError;
 use wafer_experiment::Placements;
 use wafer_experiment::source::TimedJob;
 
-/// Commands requested from a stream at once.
+/// Number of commands requested from a stream at once.
 const BATCH: usize = 64;
-/// Commands whose map memory is prefetched at once, so that the lookups of their addresses overlap.
+/// Number of commands whose map memory is prefetched at once, so that the accesses overlap.
 const GROUP: usize = 8;
 
 /// Hosts and media of a run with a clock.
@@ -29,40 +28,40 @@ pub(crate) struct TimedRun<'a> {
     media: Media,
     statistics: Statistics,
     now: Time,
-    /// When the media's counts started, and what hosts had written by then.
+    /// When the measurement started, and the bytes that hosts had written by then.
     measured_from: Time,
     measured_from_bytes: u64,
-    /// Submissions, by the slots of their commands: a FIFO for immediate ones, and one for later ones.
+    /// Submissions, as slots of commands, with a FIFO for immediate ones and one for later ones.
     due: Agenda<u64, 2>,
     commands: Slots,
-    /// Completions, likewise: a FIFO for reads, and one for all others.
+    /// Completions, as slots of commands, with a FIFO for reads and one for all others.
     flying: Agenda<u64, 2>,
     done: Vec<Done>,
     in_flight: u32,
     number: u64,
     ended: bool,
     limit: u64,
-    /// What the stream appends to.
+    /// The batch that the stream appends to.
     batch: Batch,
     /// Later commands: those of the first group have had their map memory prefetched.
     ahead: Vec<Command>,
-    /// First page of each namespace among all.
+    /// First page of each namespace, numbered over all namespaces.
     first_pages: Vec<u64>,
-    /// Logical blocks of a page, as a power of two.
+    /// Logarithm of the logical blocks per page.
     page_shift: u32,
-    /// By job, whether its writes complete only when they are durable; empty if no job's do.
+    /// For each job, whether its writes complete only when they are durable; empty if no job's do.
     durable: Vec<bool>,
     /// Commands in the order in which the device executed them.
     #[cfg(test)]
     pub(super) applied: Vec<Command>,
 }
 
-/// Returns a job as the statistics count it.
+/// Returns a job for the statistics.
 fn measured(job: &TimedJob) -> Job {
     Job::new(job.name.clone(), job.ramp, job.replaces)
 }
 
-/// Commands by number, in reused memory.
+/// Commands with their tickets, by slot number; slots are reused.
 #[derive(Default)]
 struct Slots {
     commands: Vec<(Command, u64)>,
@@ -94,10 +93,10 @@ impl Slots {
 }
 
 impl<'a> TimedRun<'a> {
-    /// Prepares a run. `jobs` names what the tickets of the stream number.
+    /// Prepares a run. `jobs` are the jobs that the tickets of the stream number.
     ///
     /// # Errors
-    /// The key of the timing that does not fit the device.
+    /// A key of the timing does not fit the device; the error has the key and the reason.
     pub(crate) fn new(
         device: &'a mut Drive,
         stream: &'a mut dyn CommandStream,
@@ -114,7 +113,7 @@ impl<'a> TimedRun<'a> {
         };
         let mut media = Media::new(timing, shape)?;
         if jobs.is_empty() {
-            // Without jobs everything counts.
+            // Without jobs, everything counts.
             media.reset_counts(0);
         }
         let mut first_pages = Vec::new();
@@ -159,11 +158,11 @@ impl<'a> TimedRun<'a> {
         })
     }
 
-    /// Runs until nothing is left to do. `each` is called about once in a thousand events and stops the run with an
-    /// error.
+    /// Runs until nothing is left to do. `each` is called about once in a thousand events; an error from it stops the
+    /// run.
     ///
     /// # Errors
-    /// As `each`, or the workload waits forever.
+    /// That of `each`, or the workload waits forever.
     pub(crate) fn run(
         &mut self,
         recorder: &mut Recorder,
@@ -198,19 +197,18 @@ impl<'a> TimedRun<'a> {
                 each(self)?;
             }
         }
-        // A run that ended by itself goes on to the end of the time of its jobs.
+        // A run that ended by itself lasts until the end of its jobs' run times.
         if !self.is_over() {
             self.now = self.now.max(self.statistics.end());
         }
         Ok(())
     }
 
-    /// Returns the device.
     pub(crate) fn device(&mut self) -> &mut Drive {
         self.device
     }
 
-    /// Returns the model time, seconds.
+    /// Returns the model time in seconds.
     pub(crate) fn seconds(&self) -> f64 {
         self.now as f64 / 1e9
     }
@@ -224,7 +222,7 @@ impl<'a> TimedRun<'a> {
         TimeRecord { life: self.life(&record, timing, pe_cycles), ..record }
     }
 
-    /// Returns how long the drive lasts at the run's write rate; none without writes.
+    /// Returns the lifetime of the drive at the run's write rate; `None` without writes.
     fn life(
         &self,
         record: &TimeRecord,
@@ -236,8 +234,8 @@ impl<'a> TimedRun<'a> {
         let waf = counters.media_bytes as f64 / counters.host_bytes as f64 + timing.metadata;
         let (bytes, flash) = (geometry.logical_bytes(), geometry.flash_bytes());
         let drive = endurance::Drive::of_device(bytes, flash, pe_cycles);
-        // What was written in later ramps is no result of a job, but wears the drive as long as the run. After a search for
-        // a queue depth, the life is that at the depth that was found.
+        // Writes in later ramps are not results of a job, but they wear the drive during the run. After a search for a
+        // queue depth, the lifetime is that at the depth found.
         let written = counters.host_bytes - self.measured_from_bytes;
         let rate = match self.statistics.searches() {
             true => record.write.as_ref()?.bytes_per_second,
@@ -251,9 +249,9 @@ impl<'a> TimedRun<'a> {
         })
     }
 
-    /// Takes the commands that the stream has.
+    /// Takes the commands that the stream has ready.
     fn pull(&mut self, recorder: &mut Recorder) -> Result<(), LabError> {
-        // After the volume completions are not told: the workload would wait for ever.
+        // After the volume, completions are not reported, so the workload would wait forever.
         self.ended |= self.is_over();
         while !self.ended {
             if !self.description.waits && self.due.count() >= BATCH {
@@ -298,9 +296,9 @@ impl<'a> TimedRun<'a> {
         Ok(())
     }
 
-    /// Prefetches what later commands need: first their map, then, when it has arrived, what that leads to.
+    /// Prefetches memory for later commands: first their map entries, then, once these have arrived, the segments.
     fn expect(&mut self) {
-        // Without a wait the commands themselves are ahead of their time.
+        // A stream that does not wait yields commands ahead of their time.
         let Batch { commands, ahead, .. } = &self.batch;
         for command in if self.description.waits { ahead } else { commands } {
             self.ahead.push(*command);
@@ -318,7 +316,7 @@ impl<'a> TimedRun<'a> {
         self.device.counters().host_bytes >= self.limit || self.device.check_writable().is_err()
     }
 
-    /// Returns whether nothing else happens up to a time.
+    /// Returns whether no other event happens up to a time.
     fn is_next(&mut self, time: Time) -> bool {
         time < self.due.first().min(self.flying.first())
             && self.media.next_event().is_none_or(|next| time < next)
@@ -329,7 +327,8 @@ impl<'a> TimedRun<'a> {
         let (mut command, ticket) = self.commands.get(slot);
         let host = self.device.counters().host_bytes;
         if self.is_over() {
-            // The volume is reached, or the drive takes no more: what was to be submitted is not, and nobody waits for its time.
+            // The volume is reached, or the drive is read-only: the command is not submitted, and the run does not wait
+            // for its time.
             self.commands.take(slot);
             self.in_flight -= 1;
             self.ended = true;
@@ -363,7 +362,7 @@ impl<'a> TimedRun<'a> {
         let Some((time, slot)) = self.flying.pop() else { return Ok(()) };
         let (_, ticket) = self.commands.take(slot);
         self.in_flight -= 1;
-        // At the volume nothing more is submitted, so the stream need not hear of what completes.
+        // Once the volume is reached, nothing more is submitted, so the stream need not know of completions.
         self.ended |= self.is_over();
         if self.description.waits && !self.ended {
             self.stream.completed(&[Completion { ticket, time_ns: Some(time) }]);

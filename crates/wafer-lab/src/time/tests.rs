@@ -1,4 +1,4 @@
-//! Byte counts do not depend on time: a clock changes no counter. And laws that a run as a whole keeps.
+//! Byte counts do not depend on time: a clock changes no counter. Also, laws that a run as a whole must obey.
 
 use wafer_device::Device;
 use wafer_device::policy::POLICIES;
@@ -57,7 +57,7 @@ fn a_clock_changes_no_counter_of_any_policy() {
     }
 }
 
-/// Small enough that everything happens often.
+/// Caches small enough that everything happens often.
 const FIRMWARE: [&[&str]; 3] = [
     &["firmware.mapping_cache=16KiB", "firmware.mapping_entries=64"],
     &["firmware.slc_cache=3MiB", "timing.slc_program_us=150", "timing.slc_read_us=20"],
@@ -142,7 +142,7 @@ fn time(jobs: &str, options: &Options) -> TimeRecord {
     run(jobs, options).time.unwrap()
 }
 
-/// Runs an experiment file whose device is the small one.
+/// Runs an experiment file with the small device.
 fn time_of_file(text: &str, options: &Options) -> TimeRecord {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("d.toml"), DEVICE).unwrap();
@@ -163,7 +163,7 @@ fn a_run_repeats_to_the_byte() {
     assert_eq!(record(), record());
 }
 
-/// The order of the commands follows from the drive; the counters follow from the order alone.
+/// The order of the commands depends on the drive; the counters depend only on the order.
 #[test]
 fn the_order_that_time_chose_gives_the_same_counters_without_a_clock() {
     let mut orders = Vec::new();
@@ -187,11 +187,11 @@ fn the_order_that_time_chose_gives_the_same_counters_without_a_clock() {
         assert_eq!(timed.handle_counters(), plain.handle_counters(), "{}", policy.name);
         orders.push(applied);
     }
-    // Without effect of the drive on the order this test would say nothing.
+    // If the drive did not affect the order, this test would be meaningless.
     assert!(orders.iter().any(|order| *order != orders[0]));
 }
 
-/// What is in flight is the rate times the latency, for each job that always keeps its depth.
+/// The number of commands in flight is the rate times the latency, for each job that always keeps its depth.
 #[test]
 fn littles_law_holds_for_every_job() {
     let record = time(JOBS, &filled());
@@ -213,11 +213,11 @@ fn reads_of_what_was_never_written_cost_no_media() {
     assert!(empty.read.unwrap().max_us < 7.0);
     let full = time(jobs, &filled());
     assert!(full.dies["host_read"] > 0.1);
-    // Some find their page in a register.
+    // Some reads find their page in a register.
     assert!(full.read.unwrap().percentiles_us["50"] > 40.0);
 }
 
-/// What dies are still to do when a short run ends is not part of it.
+/// Work that dies still have to do when a short run ends does not count.
 #[test]
 fn shares_of_dies_add_up_however_short_the_run_is() {
     for runtime in ["2ms", "20ms"] {
@@ -253,7 +253,7 @@ fn fio_is_told_the_options_of_a_job() {
     assert_eq!(fio["jobs"][1]["latency_depth"], 0);
 }
 
-/// Options that differ by direction or clone are written as the jobs have them, and read again as the same jobs.
+/// Options that differ by direction or clone are written as the jobs have them, and reading them gives the same jobs.
 #[test]
 fn fio_is_told_what_tells_directions_and_clones_apart() {
     let jobs = "[a]\nrw=randrw:4\nbs=4k,8k\nrw_sequencer=identical\nsize=1m\nflow=2\nflow_id=1\n[b]\nrw=write\nbs=4k\n\
@@ -319,7 +319,7 @@ fn a_steady_precondition_tells_how_it_ended() {
     let reached = run(JOBS, &options).steady.unwrap();
     assert!(reached.reached && reached.change.unwrap().abs() < 0.01, "{reached:?}");
     assert!((2..=30).contains(&reached.capacities));
-    // A workload that ends before it has written the capacity twice.
+    // This workload ends before it has written the capacity twice.
     let short = "[w]\nrw=randwrite\nbs=4k\nsize=100%\nnumber_ios=1000\n";
     let ended = run(short, &options).steady.unwrap();
     assert!(!ended.reached && ended.waf.is_none(), "{ended:?}");
@@ -377,11 +377,11 @@ fn life_follows_the_rate_the_waf_and_the_cycles() {
     assert!((cycles.dwpd / (per_second * 86_400.0 / capacity) - 1.0).abs() < 0.01);
     let seconds = 3000.0 * flash / (waf * per_second);
     assert!(waf > 1.1 && (cycles.years / (seconds / 86_400.0 / 365.25) - 1.0).abs() < 0.01);
-    // Metadata wears the flash, and is no part of WAF.
+    // Metadata wears the flash, but is not part of the WAF.
     let (same, metadata) = life(&["endurance.pe_cycles=3000", "timing.metadata=0.25"]);
     assert_eq!(same, waf);
     assert!((metadata.years / cycles.years / (waf / (waf + 0.25)) - 1.0).abs() < 1e-9);
-    // Without cycles: one drive write a day for five years at a WAF of 3.
+    // Without cycles, the rating is one drive write per day for five years at a WAF of 3.
     let (_, rated) = life(&[]);
     assert!((rated.rated_media_bytes / (capacity * 365.25 * 15.0) - 1.0).abs() < 1e-9);
     assert!((rated.years * rated.dwpd * waf / 15.0 - 1.0).abs() < 0.01, "{rated:?}");
@@ -399,7 +399,7 @@ runtime=100ms
 rate_iops=4000
 ";
     let reader = "[reader]\nrw=randread\nbs=4k\ntime_based=1\nruntime=2s\nrate_iops=100\n";
-    // Alone its ramp is the first one, which comes before the time of the run.
+    // On its own, its ramp is the first one, which precedes the time of the run.
     for jobs in [writer.to_owned(), format!("{writer}{reader}")] {
         let record = run(&jobs, &filled());
         let time = record.time.unwrap();
@@ -427,7 +427,7 @@ latency_percentile=99
     let record = run(jobs, &filled());
     let depth = record.application.iter().find(|figure| figure.name == "latency_depth").unwrap();
     assert_eq!(depth.tenant, "reader");
-    // Reads of 60 us on average, on four dies: of a dozen, more than 1 % find five or more before them.
+    // Reads take 60 us on average, on four dies: of a dozen, more than 1 % find five or more ahead of them.
     assert!((4.0..=12.0).contains(&depth.value), "{depth:?}");
     let reader = &record.time.as_ref().unwrap().jobs["reader"];
     assert!(reader.seconds < 0.1, "{}", reader.seconds);
@@ -435,14 +435,14 @@ latency_percentile=99
     let in_flight = read.iops * read.mean_us / 1e6;
     let time = record.time.as_ref().unwrap();
     assert_eq!(time.read.as_ref().unwrap().iops, read.iops);
-    // The search is no part of the results, wherever they are.
+    // The search is not part of any results.
     let of_namespace = time.namespaces[&1].read.as_ref().unwrap();
     assert_eq!((of_namespace.count, of_namespace.iops), (read.count, read.iops));
     let fio = wafer_fio_json::fio_json(&record).unwrap();
     assert_eq!(fio["jobs"][0]["latency_depth"], depth.value as u64);
     assert_eq!(fio["jobs"][0]["latency_target"], 400);
     assert!((in_flight / depth.value - 1.0).abs() < 0.1, "{in_flight}");
-    // The next depth was too deep, and this one keeps the target in every window.
+    // The next depth was too deep, and this one meets the target in every window.
     let p99 = read.percentiles_us.iter().find(|(p, _)| **p == "99").map(|(_, us)| *us);
     assert!(p99.is_some_and(|us| us <= 405.0), "{p99:?}");
 }
@@ -475,7 +475,7 @@ steadystate_ramp_time=1s
     assert_eq!(steady["data"]["bw_mean"].as_f64().unwrap() / 4096.0, iops);
 }
 
-/// Reads that meet holes look into the buffer for the pages that they read, not for those before the holes.
+/// Reads across holes look up the pages that they read in the buffer, not those before the holes.
 #[test]
 fn a_read_with_holes_finds_its_pages_in_the_buffer() {
     let experiment = experiment(JOBS, &Options::default());
@@ -492,7 +492,7 @@ fn a_read_with_holes_finds_its_pages_in_the_buffer() {
     run.run(&mut Recorder::new(10, None), |_| Ok(())).unwrap();
     assert_eq!(run.record(timing, None).dies["host_read"], 0.0);
 }
-/// Commands end exactly at the volume, with others of the queue still to be submitted or none.
+/// Commands end exactly at the volume, whether or not others in the queue are still to be submitted.
 #[test]
 fn a_closed_loop_ends_at_its_volume() {
     for (depth, volume) in [(1, "32MiB"), (16, "32MiB"), (32, "2x")] {
@@ -522,7 +522,7 @@ fn an_slc_cache_is_fast_until_it_is_full() {
     let (first, second) = (rate(12, true), rate(48, true));
     assert!((rate(48, false) / plain - 1.0).abs() < 0.15, "{}", rate(48, false));
     assert!((first / cached - 1.0).abs() < 0.25, "{first}");
-    // A page beyond it costs both programs and the read between.
+    // Beyond the cache, a page costs both programs and the read between them.
     assert!(second < plain, "{second}");
 }
 
@@ -536,7 +536,7 @@ fn a_read_waits_for_its_part_of_the_map() {
         (read.mean_us, read.bands.iter().any(|band| band.parts_us.contains_key("map")))
     };
     let (without, no_map) = mean(&[]);
-    // Memory holds 4 of 256 translation pages: nearly every read begins with one of the map, of 60 us.
+    // Memory holds 4 of 256 translation pages, so nearly every read begins with one of the map, of 60 us.
     let (with, map) = mean(FIRMWARE[0]);
     assert_eq!((no_map, map), (false, true));
     assert!((55.0..75.0).contains(&(with - without)), "{with} - {without}");

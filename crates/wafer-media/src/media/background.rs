@@ -15,7 +15,8 @@ impl Media {
     /// Begins the work that a command causes.
     pub(super) fn background(&mut self, now: Time, flight: u32) {
         let work = std::mem::take(&mut self.flights[flight as usize].work);
-        // Valid pages of the victim whose collection is told, and how many of them a read of the cells brings.
+        // Valid pages of the victim of the collection being reported, and how many of them a read of the cells yields,
+        // times 256.
         let (mut moved, mut per_read) = (0, 256);
         let request = &self.flights[flight as usize].request;
         let is_read = request.kind == Kind::Read;
@@ -35,7 +36,7 @@ impl Media {
                     self.groups[group].pacing.add(Move { to: ru, pages, per_read }, is_read);
                 }
                 MediaWork::Erase { ru } => {
-                    // One that was closed early frees only what it had received.
+                    // A reclaim unit that was closed early frees only what it had received.
                     let written = match std::mem::take(&mut self.filling[ru.index()].end) {
                         0 => self.shape.pages_per_ru,
                         end => end,
@@ -50,7 +51,7 @@ impl Media {
                     self.write_beside(self.group_of(ru), pages, now);
                 }
                 MediaWork::Map { reads, programs } => {
-                    // A host's read waits for its part of the map, and has read it.
+                    // A host read waits for its part of the map, so it has been read already.
                     for _ in 0..if is_read { 0 } else { reads } {
                         let die = self.any_die();
                         self.background_read(die, now);
@@ -88,7 +89,7 @@ impl Media {
         self.begin_due(now);
     }
 
-    /// Begins what is due of garbage collection.
+    /// Begins the garbage collection that is due.
     pub(super) fn begin_due(&mut self, now: Time) {
         for group in 0..self.groups.len() {
             while let Some(due) = self.groups[group].pacing.next() {
@@ -100,8 +101,8 @@ impl Media {
         }
     }
 
-    /// Returns how many valid pages one read of a victim's cells yields, times 256, if `valid` of its pages are valid:
-    /// at random places, in runs as long as hosts write.
+    /// Returns how many valid pages one read of a victim's cells yields, times 256, if `valid` of its pages are valid,
+    /// at random places and in runs as long as host writes.
     fn pages_per_read(&self, valid: u32) -> u32 {
         let share = f64::from(valid) / f64::from(self.shape.pages_per_ru);
         let unit = f64::from(self.unit);
@@ -121,7 +122,7 @@ impl Media {
         if self.gc_buffered {
             self.occupied.relocated += u64::from(part.pages) * self.shape.page_bytes;
         }
-        // What is programmed was read ahead: a die does not stand still for a read of another.
+        // The data was read ahead: a program does not wait for a read on another die.
         self.fill(part.to, part.pages, now, Work::GcProgram);
     }
 
@@ -133,7 +134,7 @@ impl Media {
             self.dies.push(die, Work::BackgroundRead, [now, now], length, Frees::default());
     }
 
-    /// Adds pages to the programs of a reclaim unit, and starts those that are whole.
+    /// Adds pages to the programs of a reclaim unit, and starts the programs that are full.
     fn fill(&mut self, ru: RuId, pages: u32, now: Time, work: Work) {
         let mut left = pages;
         while left > 0 {
@@ -154,8 +155,8 @@ impl Media {
         }
     }
 
-    /// Ends the life of a reclaim unit, which need not be full: what it has received is programmed, and its next
-    /// life begins with a program of its own.
+    /// Closes a reclaim unit, which need not be full: what it has received is programmed, and after its erase it begins
+    /// with a new program.
     fn close(&mut self, ru: RuId, now: Time) {
         let pages = self.filling[ru.index()].pages;
         if pages > 0 {
@@ -174,7 +175,7 @@ impl Media {
         }
     }
 
-    /// Programs pages of a reclaim unit that are less than a program, in the time of `timed` pages.
+    /// Programs the pages of a reclaim unit that do not fill a program, in the time of `timed` pages.
     pub(super) fn program_partial(&mut self, ru: RuId, now: Time, timed: u32) {
         let host = self.filling[ru.index()].host > 0;
         let work = if host { Work::HostProgram } else { Work::GcProgram };
@@ -223,7 +224,7 @@ impl Media {
         }
     }
 
-    /// Programs parity and the map a stripe at a time. The device counts their bytes.
+    /// Programs parity and the map one stripe at a time. The device counts their bytes.
     fn write_beside(&mut self, beside: usize, pages: u32, now: Time) {
         self.beside[beside].owed += pages;
         while self.beside[beside].owed >= self.stripe {
@@ -232,7 +233,7 @@ impl Media {
         }
     }
 
-    /// Draws a die at random.
+    /// Returns a random die.
     pub(super) fn any_die(&mut self) -> usize {
         self.draws += 1;
         (mix(self.draws) % self.dies.len() as u64) as usize
@@ -247,7 +248,7 @@ impl Media {
         self.queue_program(die, now, pages, length, Work::MetadataProgram, Room::default());
     }
 
-    /// Erases a reclaim unit: its part of a block on every die.
+    /// Erases a reclaim unit: its share of a block on every die of its group.
     fn erase(&mut self, ru: RuId, now: Time) {
         for die in self.groups[self.group_of(ru)].dies.clone() {
             self.erase_owed[die] += self.erase_share;
@@ -258,7 +259,6 @@ impl Media {
         }
     }
 
-    /// Erases a block of a die.
     pub(super) fn erase_block(&mut self, die: usize, now: Time) {
         let (length, frees) = (self.times.erase, Frees::default());
         self.counts.erases += 1;

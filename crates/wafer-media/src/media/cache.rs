@@ -1,4 +1,4 @@
-//! The SLC cache: programs of one page of every plane, reads, and folds to the reclaim units.
+//! The SLC cache: programs of one page of every plane, reads, and folds into the reclaim units.
 
 use super::Media;
 use crate::die::{Frees, Room};
@@ -8,14 +8,14 @@ use crate::work::Work;
 /// The SLC cache of a drive, on all its dies in turn.
 #[derive(Clone, Debug)]
 pub(super) struct Cache {
-    /// Pages that are not part of a program yet: all of hosts, and in the buffer.
+    /// Pages that are not part of a program yet: all written by hosts, and all in the buffer.
     pub(super) filling: u32,
     next_die: usize,
     /// Pages of a block with one bit per cell.
     block: u32,
     /// Pages programmed on each die since the last erase.
     programmed: Vec<u32>,
-    /// Pages that leave and have not been read yet.
+    /// Pages that leave the cache and have not been read yet.
     to_fold: u32,
 }
 
@@ -28,7 +28,7 @@ impl Cache {
 }
 
 impl Media {
-    /// Adds pages of a host to the programs of the cache, and starts those that are whole.
+    /// Adds pages of a host to the programs of the cache, and starts the programs that are full.
     pub(super) fn fill_cache(&mut self, mut pages: u32, now: Time) {
         self.occupied.host += u64::from(pages) * self.shape.page_bytes;
         while pages > 0 {
@@ -69,7 +69,7 @@ impl Media {
         }
     }
 
-    /// Reads from the cells of the cache, for no host.
+    /// Reads cells of the cache for background work.
     pub(super) fn read_cache(&mut self, now: Time) {
         let die = self.any_die();
         let length = self.times.cache_read;

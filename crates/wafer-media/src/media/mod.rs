@@ -1,8 +1,8 @@
-//! The drive in time: commands arrive with the work that they cause, and complete.
+//! The timing of the whole drive: commands arrive with the work that they cause, and complete.
 //!
-//! Here: controller, link and the order of events. `reads.rs`: reads of hosts. `writes.rs`: pacing, the write
-//! buffer and flushes. `background.rs`: programs, relocation, erases and metadata. `cache.rs`: the SLC cache. `times.rs`:
-//! the configuration.
+//! This file has the controller, the link and the order of events. `reads.rs`: host reads. `writes.rs`: pacing, the
+//! write buffer and flushes. `background.rs`: programs, relocation, erases and metadata. `cache.rs`: the SLC cache.
+//! `times.rs`: the configuration.
 
 mod background;
 mod cache;
@@ -36,18 +36,18 @@ pub struct Shape {
     pub pages_per_ru: u32,
     /// Reclaim units in all groups.
     pub ru_count: u32,
-    /// Reclaim groups; each has its part of the dies.
+    /// Reclaim groups; each has its share of the dies.
     pub groups: u16,
 }
 
-/// A command that is done.
+/// A command whose completion time is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Done {
     /// The request.
     pub request: Request,
     /// When it completes.
     pub time: Time,
-    /// What its time consists of.
+    /// The parts of its latency.
     pub parts: Parts,
 }
 
@@ -59,20 +59,20 @@ struct Flight {
     request: Request,
     parts: Parts,
     work: Vec<MediaWork>,
-    /// Room in the write buffer that a write takes, bytes.
+    /// Bytes of the write buffer that a write takes.
     room: u64,
     /// Reads of cells that have not finished yet.
     missing: u32,
     /// When it began to wait for a part of the map.
     mapping: Option<Time>,
-    /// The last of them to end.
+    /// The read of cells that ends last.
     last: DieRead,
 }
 
 /// What happens to a flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    /// It is in a submission queue, from which the controller takes it.
+    /// It enters a submission queue, from which the controller takes it.
     Submit,
     /// The data of a write is in the drive, which may hold it back for garbage collection.
     Pace,
@@ -82,18 +82,18 @@ enum Event {
     Transfer { die: u32, bytes: u32 },
     /// A channel has brought data of a read.
     Brought,
-    /// All data of a read is there and goes over the link.
+    /// All data of a read has arrived and goes over the link.
     Send,
 }
 
-/// FIFOs of events that come in order.
+/// Number of FIFOs for events that come in order.
 const FIFOS: usize = 4;
 
 impl Event {
     /// The first FIFO of events that lead to the dies.
     const PACED: usize = 1;
 
-    /// Returns the FIFO of an event of a request of a kind; none for those of many dies and channels.
+    /// Returns the FIFO of an event for a kind of request; `None` for events that come from many dies and channels.
     fn fifo(self, kind: Kind) -> Option<usize> {
         match self {
             Event::Submit => Some(0),
@@ -113,7 +113,7 @@ struct Filling {
     host: u32,
     /// Programs so far: they go from die to die.
     programs: u32,
-    /// Where the next page goes; 0 where nothing is known, as before the first.
+    /// Where the next page goes; 0 if unknown, as before the first program.
     end: u32,
 }
 
@@ -125,7 +125,7 @@ struct Recent {
 }
 
 impl Recent {
-    /// Counts a write; those before the last two reclaim units count half, with decreasing weight.
+    /// Counts a write. Each time two reclaim units have been written, the weight of all writes so far is halved.
     fn add(&mut self, pages: u32, pages_per_ru: u32) {
         self.pages += u64::from(pages);
         self.writes += 1;
@@ -134,7 +134,7 @@ impl Recent {
         }
     }
 
-    /// Returns the mean pages of a write, at least one.
+    /// Returns the mean size of a write in pages, at least one.
     fn mean(self) -> u32 {
         (self.pages / self.writes.max(1)).clamp(1, u64::from(u32::MAX)) as u32
     }
@@ -145,17 +145,17 @@ impl Recent {
 pub struct Media {
     shape: Shape,
     times: Times,
-    /// Pages of a one-shot program, and of one page of all planes.
+    /// Pages in a one-shot program, and in one page of all planes.
     stripe: u32,
     unit: u32,
     /// Maximum pages that one host read takes from the cells.
     read_unit: u64,
     dies: Dies,
-    /// Program data and read data over each channel.
+    /// For each channel, its program data and its read data.
     channels: Vec<[Server; 2]>,
     controller: Server,
-    /// Commands that the controller may work on and does, those of which it is not known yet whether they wait, and those
-    /// that wait in the submission queues.
+    /// Number of commands that the controller may work on, number that it works on, number of requests that are
+    /// submitted but have not reached their submission time, and those that wait in the submission queues.
     command_slots: usize,
     taken: usize,
     submitted: usize,
@@ -168,13 +168,13 @@ pub struct Media {
     gc_buffered: bool,
     occupied: Room,
     directory: Directory,
-    /// What each reclaim unit has received.
+    /// The data that each reclaim unit has received.
     filling: Vec<Filling>,
     /// Events of flights, by time and number of the request.
     events: Agenda<(Event, u32), FIFOS>,
     flights: Vec<Flight>,
     free_flights: Vec<u32>,
-    /// How many of them wait for a part of the map.
+    /// How many flights wait for a part of the map.
     mapping: u32,
     /// Writes that wait for room, and since when.
     parked: VecDeque<(u32, Time)>,
@@ -190,13 +190,14 @@ pub struct Media {
     erase_owed: Vec<Time>,
     erase_share: Time,
     metadata_share: u64,
-    /// What each group programs beside its reclaim units. The last is that of the whole drive, which a single group is.
+    /// What each group programs outside its reclaim units. The last entry is that of the whole drive; with a single
+    /// group, they are the same.
     beside: Vec<Beside>,
     cache: Cache,
     number: u64,
     draws: u64,
     counts: MediaCounts,
-    /// Whether counts were reset: work that is begun ahead of its time would count as work before it.
+    /// Whether the counts were reset. Until then, work that begins ahead of its time would be counted before the reset.
     counts_begun: bool,
 }
 
@@ -266,18 +267,18 @@ impl Media {
         })
     }
 
-    /// Returns what was begun since the counts were reset: the times of dies are those of all work that is queued.
+    /// Returns the counts of all work begun since the reset; the times of dies include work that is still queued.
     pub fn counts(&self) -> MediaCounts {
         self.counts
     }
 
-    /// Returns what was done by `now`: as [`Self::counts`], without the time that dies work on after it.
+    /// Returns the counts up to `now`: [`Self::counts`] without the time for which dies work after `now`.
     pub fn counts_until(&self, now: Time) -> MediaCounts {
         MediaCounts { dies: self.counts.dies.less(&self.dies.left(now)), ..self.counts }
     }
 
-    /// Restarts the counts at `now`, with the time that dies still have to work. From then on dies may begin reads as
-    /// they are submitted, ahead of their time.
+    /// Restarts the counts at `now`, with the time for which dies still have to work. From then on, reads may go to the
+    /// dies as soon as they are submitted, ahead of their time.
     pub fn reset_counts(&mut self, now: Time) {
         self.counts = MediaCounts { dies: self.dies.left(now), ..MediaCounts::default() };
         self.counts_begun = true;
@@ -288,11 +289,11 @@ impl Media {
         self.dies.len()
     }
 
-    /// Submits a request with the work that it causes. Requests come in the order of time.
+    /// Submits a request with the work that it causes. Requests must be submitted in order of time.
     pub fn submit(&mut self, request: Request, work: &[MediaWork]) {
         let flight = self.begin(request, work);
-        // If a slot is free now and no earlier request waits or may have to, one is free at that time. Otherwise that is
-        // only known then.
+        // If a slot is free now and no earlier request waits or may have to wait, a slot is free at the time of
+        // submission. Otherwise, that is only known then.
         if self.taken < self.command_slots && self.submitted == 0 && self.waiting.is_empty() {
             let (time, event) = self.take(request.submitted, flight);
             if request.kind == Kind::Read && self.is_next_to_arrive(time) {
@@ -326,15 +327,15 @@ impl Media {
         (time, if request.kind == Kind::Write && held { Event::Pace } else { Event::Arrive })
     }
 
-    /// As [`Self::take`], among other events at the same time.
+    /// Calls [`Self::take`], and schedules the next event among others at the same time.
     fn take_in_turn(&mut self, now: Time, flight: u32) {
         let (time, event) = self.take(now, flight);
         self.schedule(time, flight, event);
     }
 
-    /// Returns whether nothing reaches the dies until a command does that the controller has just taken, and hands over
-    /// then. What is submitted later comes later: the controller takes one after another. Data on its way to the host
-    /// does not matter to the dies, but a part of the map on its way does: a read of data follows it.
+    /// Returns whether nothing reaches the dies before `time`, when a command arrives that the controller has just
+    /// taken. Later submissions arrive later, since the controller takes one after another. Data on its way to the host
+    /// does not matter to the dies, but a part of the map does: a read of data follows it.
     #[inline]
     fn is_next_to_arrive(&mut self, time: Time) -> bool {
         self.counts_begun
@@ -396,18 +397,18 @@ impl Media {
         }
     }
 
-    /// Removes from the buffer what dies have programmed by `now`.
+    /// Frees the buffer of the data that dies have programmed by `now`.
     fn settle(&mut self, now: Time) {
         self.occupied -= self.dies.finish(now);
     }
 
-    /// Lets everything happen up to and including `until` and appends the requests whose completion is known.
+    /// Processes all events up to and including `until`, and appends the requests whose completion is known.
     pub fn advance(&mut self, until: Time, done: &mut Vec<Done>) {
         while self.advance_once(until, done).is_some() {}
     }
 
-    /// As [`Self::advance`], but stops at the first moment at which the completion of a request becomes known. Returns
-    /// the last moment at which anything happened.
+    /// Like [`Self::advance`], but stops at the first moment at which the completion of a request is known. Returns the
+    /// time of the last event.
     pub fn advance_until_done(&mut self, until: Time, done: &mut Vec<Done>) -> Option<Time> {
         let mut last = None;
         while done.is_empty()
@@ -418,7 +419,7 @@ impl Media {
         last
     }
 
-    /// Lets everything happen at the next moment at which anything does, up to and including `until`. Returns that moment.
+    /// Processes all events of the next moment, if it is not after `until`. Returns that moment.
     #[inline(always)]
     fn advance_once(&mut self, until: Time, done: &mut Vec<Done>) -> Option<Time> {
         let release = self.next_release();
@@ -469,7 +470,7 @@ impl Media {
                     self.mapping -= 1;
                     self.read_data(now, flight);
                 } else {
-                    // What is not told by the slowest read was the channel.
+                    // The time that the slowest read does not account for was spent on the channel.
                     let (last, parts) = (flight_data.last, &mut flight_data.parts);
                     parts.add(Part::Reads, last.behind_reads);
                     parts.add(Part::Cells, last.length);
@@ -523,7 +524,7 @@ impl Media {
         self.times.read[(draw % self.times.read.len() as u64) as usize]
     }
 
-    /// Returns the group of a reclaim unit: group `g` of `n` begins at a share of `g / n` of all units, rounded down.
+    /// Returns the group of a reclaim unit: group `g` of `n` begins at `g / n` of all units, rounded down.
     fn group_of(&self, ru: RuId) -> usize {
         if self.shape.groups == 1 {
             return 0;

@@ -1,4 +1,4 @@
-//! Reads of hosts: from the buffer, or from the cells and over a channel.
+//! Host reads: from the buffer, or from the cells and over a channel.
 
 use wafer_interface::{Cause, MediaWork, RuId};
 
@@ -8,11 +8,12 @@ use crate::directory::mix;
 use crate::time::Time;
 use crate::work::Work;
 
-/// The least that a die sends over its channel: what one correction code protects (assumption).
+/// Minimum transfer of a die over its channel, in bytes: the data that one error-correcting codeword protects
+/// (assumption).
 const SECTOR: u64 = 4096;
 
 impl Media {
-    /// Reads the part of the map that a host's read needs, if it is not in memory, and then the data. Also begins the
+    /// Reads the part of the map that a host read needs, unless it is in memory, and then the data. Also begins the
     /// other work that the read causes.
     pub(super) fn read(&mut self, now: Time, flight: u32) {
         let mut reads = 0;
@@ -51,7 +52,7 @@ impl Media {
         }
     }
 
-    /// Reads what a host requests: from the buffer, from the cells, or nothing where nothing was written.
+    /// Reads the requested data from the buffer or from the cells; pages that were never written cost nothing.
     pub(super) fn read_data(&mut self, now: Time, flight: u32) {
         let work = std::mem::take(&mut self.flights[flight as usize].work);
         self.directory.update();
@@ -81,7 +82,7 @@ impl Media {
         }
     }
 
-    /// Reads the pages that a write covers in part, as far as the buffer does not hold them.
+    /// Reads the pages that a write covers in part, unless the buffer holds them.
     pub(super) fn read_rest_of_pages(&mut self, now: Time, flight: u32) {
         let rest = |work: &MediaWork| match *work {
             MediaWork::Read { ru, first, pages, cause: Cause::ReadModifyWrite(_) } => {
@@ -128,15 +129,15 @@ impl Media {
     fn read_cells(&mut self, now: Time, flight: u32, ru: Option<RuId>, first: u64, pages: u32) {
         let ru_bits = u64::from(ru.map_or(u32::MAX, |ru| ru.0)) << 40;
         let page = (first / self.read_unit) ^ ru_bits;
-        // Pages of all planes that have the same place in them lie on one die, and the next on the next.
+        // Pages at the same place in all planes lie on one die, and the next ones on the next die.
         let unit = first / u64::from(self.unit);
         let place = mix(ru_bits).wrapping_add(unit);
         let (die, length) = match ru {
             Some(ru) => (self.group_die(ru, place), self.read_time(mix(unit ^ ru_bits) >> 32)),
             None => ((place % self.dies.len() as u64) as usize, self.times.cache_read),
         };
-        // A coarse mapping unit is read as a whole, but only what the host wants of it leaves the die. What stays on the
-        // drive, as the data of a Copy does, leaves it as a whole.
+        // A coarse mapping unit is read as a whole, but only the part that the host requests leaves the die. Data that
+        // stays on the drive, as that of a Copy does, leaves it as a whole.
         let bytes = u64::from(pages) * self.shape.page_bytes;
         let wanted = match self.flights[flight as usize].request.bytes {
             0 => bytes,
@@ -145,7 +146,7 @@ impl Media {
         self.read_die(now, flight, die, page, length, wanted as u32);
     }
 
-    /// Reads from a page of a die, and sends so many bytes of it.
+    /// Reads a page of a die, and sends `bytes` of it.
     fn read_die(
         &mut self,
         now: Time,

@@ -1,4 +1,4 @@
-//! The times of a configuration, in model time.
+//! The configuration converted to model time.
 
 use wafer_interface::{Bytes, TimingConfig};
 
@@ -6,7 +6,7 @@ use super::Shape;
 use crate::die::Slices;
 use crate::time::{Rate, Time, from_us};
 
-/// Times of a configuration, in model time.
+/// The times and rates of a configuration, in model time.
 #[derive(Clone, Debug)]
 pub(super) struct Times {
     pub(super) read: Vec<Time>,
@@ -16,7 +16,7 @@ pub(super) struct Times {
     pub(super) cache_read: Time,
     pub(super) erase: Time,
     pub(super) slices: Slices,
-    /// Share of missed points, of 2^32.
+    /// Share of yield points that are missed, times 2^32.
     pub(super) missed: u64,
     pub(super) channel: Rate,
     pub(super) link_read: Rate,
@@ -28,15 +28,15 @@ pub(super) struct Times {
     pub(super) host_cap: Option<Rate>,
     /// Pages that hosts may be ahead of garbage collection.
     pub(super) credit: Option<u64>,
-    /// Time of all dies of a group for a page of the host, and for one that is moved, with 16 bits of fraction.
+    /// Time that all dies of a group together take for a host page, and for a relocated page, with 16 bits of fraction.
     pub(super) page: Time,
     pub(super) moved_page: Time,
-    /// Share of the rate of the dies, of 2^32.
+    /// Share of the dies' rate at which the knee is, times 2^32.
     pub(super) knee: u64,
 }
 
 impl Times {
-    /// Converts a configuration; `stripe` and `unit` are the pages of a program and of a read of the cells.
+    /// Converts a configuration; `stripe` and `unit` are the pages in a program and in a read of the cells.
     pub(super) fn new(config: &TimingConfig, shape: Shape, stripe: f64, unit: f64) -> Self {
         let us = from_us;
         let interval = |iops: Option<f64>| iops.map_or(0, |iops| (1e9 / iops).round() as Time);
@@ -68,7 +68,7 @@ impl Times {
             host_cap: config.gc_host_rate.map(rate),
             credit: config.gc_credit.map(|credit| credit.0.div_ceil(shape.page_bytes)),
             page: per_page(config.program_us / stripe),
-            // A victim is valid for the most part: nearly every read of its cells brings whole units.
+            // Most of a victim is valid, so nearly every read of its cells yields a whole unit.
             moved_page: per_page(config.program_us / stripe + mean_read / unit),
             knee: share(config.gc_knee),
         }

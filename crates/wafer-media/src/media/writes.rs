@@ -1,4 +1,4 @@
-//! Writes of hosts: held back by garbage collection, in the write buffer, and made durable.
+//! Host writes: throttled by garbage collection, buffered, and made durable.
 
 use wafer_interface::{Cause, MediaWork, RuId};
 
@@ -8,11 +8,11 @@ use crate::request::{Kind, Request};
 use crate::time::Time;
 use crate::work::Part;
 
-/// Relocated pages per host page from which `gc_host_rate` applies, with 32 bits of fraction: garbage collection that
-/// moves next to nothing holds no host back.
+/// Minimum relocated pages per host page at which `gc_host_rate` applies, with 32 bits of fraction: garbage collection
+/// that moves next to nothing does not throttle hosts.
 const CAPPED: u64 = (1 << 32) / 50;
 
-/// How far hosts must be ahead of the knee's rate for garbage collection to hold them back, nanoseconds.
+/// How far hosts must be ahead of the rate at the knee before garbage collection throttles them, nanoseconds.
 const KNEE_WINDOW: Time = 10_000_000;
 
 /// A flush, or a durable write, that waits for programs.
@@ -25,7 +25,7 @@ pub(super) struct Flush {
 }
 
 impl Media {
-    /// Releases a write that is in the drive, or holds it back while garbage collection has work.
+    /// Passes on a write whose data is in the drive, delayed if garbage collection has work.
     pub(super) fn pace(&mut self, now: Time, flight: u32, done: &mut Vec<Done>) {
         let group = self.group_of_flight(flight);
         let pacing = &self.groups[group].pacing;
@@ -42,17 +42,17 @@ impl Media {
         self.schedule(time, flight, Event::Arrive);
     }
 
-    /// Returns when garbage collection releases a write of a number of pages to a group (the generic cell rate algorithm).
+    /// Returns when garbage collection lets a write of `pages` pages to a group proceed (generic cell rate algorithm).
     fn throttle(&mut self, group: usize, now: Time, pages: u64) -> Time {
         let Some(credit) = self.times.credit else { return now };
         let group = &mut self.groups[group];
         let moved = (u128::from(self.times.moved_page) * u128::from(group.pacing.ratio())) >> 32;
         let each = u128::from(self.times.page) + moved;
-        // A configuration without free space could make them longer than any run.
+        // Without free space in the configuration, these times could be longer than any run.
         let nanoseconds = |pages: u64| ((u128::from(pages) * each) >> 16).min(1 << 62) as Time;
         let (cost, ahead) = (nanoseconds(pages), nanoseconds(credit));
         if self.times.knee > 0 {
-            // A queue that is served at the knee's rate grows only above it.
+            // A queue served at the rate of the knee grows only while hosts are faster.
             let slower = (u128::from(cost) << 32) / u128::from(self.times.knee);
             let end = u128::from(group.knee_until.max(now)) + slower;
             group.knee_until = end.min(u128::from(now + 2 * KNEE_WINDOW)) as Time;
@@ -79,8 +79,8 @@ impl Media {
         self.entering.is_some() || !self.parked.is_empty()
     }
 
-    /// Completes a request that moves no data or whose data is in the buffer: a flush or a durable write when everything
-    /// that is in an unprotected buffer has been programmed, others at once.
+    /// Completes a request that moves no data or whose data is in the buffer. If the buffer is unprotected, a flush or
+    /// a durable write completes when everything in it has been programmed; all others complete at once.
     pub(super) fn complete(&mut self, now: Time, flight: u32, done: &mut Vec<Done>) {
         let Request { kind, durable, .. } = self.flights[flight as usize].request;
         if self.protected || !(durable || kind == Kind::Flush) {
@@ -108,8 +108,8 @@ impl Media {
         self.flushes = flushes;
     }
 
-    /// Returns whether what a write programs fits into the buffer; of a large one, as much as half of the buffer. The rest
-    /// of that follows as room becomes free.
+    /// Returns whether the data that a write programs fits into the buffer. Of a large write, half of the buffer's size
+    /// must fit; the rest follows as room is freed.
     fn has_room(&mut self, now: Time, flight: u32) -> bool {
         let need = self.flights[flight as usize].room.min(self.buffer_bytes / 2);
         if self.occupied.total() + need > self.buffer_bytes {
@@ -136,7 +136,7 @@ impl Media {
         pages.sum::<u64>() * self.shape.page_bytes
     }
 
-    /// Completes flushes, and admits parked writes as far as there is room at `now`.
+    /// Completes flushes, and admits parked writes while there is room at `now`.
     pub(super) fn release(&mut self, now: Time, done: &mut Vec<Done>) {
         self.settle(now);
         self.complete_flushes(now, done);
@@ -157,14 +157,14 @@ impl Media {
         self.unblock(now);
     }
 
-    /// Programs what waits for a whole stripe, if only that can make room.
+    /// Programs incomplete stripes, if nothing else can make room.
     fn unblock(&mut self, now: Time) {
         if self.waits_for_room() && self.dies.next_free().is_none() {
             self.program_partials(now);
         }
     }
 
-    /// Programs what waits for a whole program, which a drive fills up: it takes the time of one.
+    /// Programs incomplete stripes. A drive pads them, so each takes the time of a whole program.
     fn program_partials(&mut self, now: Time) {
         for ru in (0..self.shape.ru_count).map(RuId) {
             if self.filling_room(ru).total() > 0 {
@@ -176,7 +176,7 @@ impl Media {
         }
     }
 
-    /// Takes a write into the buffer that has waited since `since`. It completes when all of it is there.
+    /// Takes a write that has waited since `since` into the buffer. It completes when all of it is there.
     fn admit(&mut self, now: Time, flight: u32, since: Time, done: &mut Vec<Done>) {
         let Flight { request, parts, room, .. } = &mut self.flights[flight as usize];
         parts.add(Part::Buffer, now - since);

@@ -1,4 +1,4 @@
-//! A die as a state machine that looks at the clock at every event.
+//! A die as a state machine that checks the clock at every event.
 
 use std::collections::VecDeque;
 
@@ -9,13 +9,13 @@ use wafer_media::{Time, Work};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Job {
     pub(super) work: Work,
-    /// When its data is there.
+    /// When its data has arrived.
     pub(super) ready: Time,
     pub(super) length: Time,
-    /// Pages of hosts and of garbage collection in the buffer that it frees, and its number among all programs.
+    /// Pages of hosts and of garbage collection that it frees in the buffer, and its number among all programs.
     pub(super) frees: [u64; 2],
     pub(super) program: u64,
-    /// Distance of the points at which it gives way; 0: never.
+    /// Time between the points at which it gives way; 0: never.
     pub(super) slice: Time,
 }
 
@@ -25,15 +25,15 @@ pub(super) struct CellRead {
     pub(super) request: usize,
     /// Which unit of the request.
     pub(super) unit: u32,
-    /// What it reads: the reclaim unit, or none for the SLC cache, and which of its parts that are read at once; nothing
-    /// that another could read for parts of the map.
+    /// What it reads: the reclaim unit, or none for the SLC cache, and the part, of those that are read at once. `None`
+    /// for a part of the map, which no other read shares.
     pub(super) part: Option<(Option<RuId>, u64)>,
     pub(super) pages: u32,
     pub(super) arrived: Time,
     pub(super) length: Time,
-    /// What was under way when it came as the first read.
+    /// The work that was under way when this read arrived as the first.
     pub(super) behind: Option<Work>,
-    /// When the cells were read from; set as it begins.
+    /// When the read of the cells began; set at that time.
     pub(super) began: Time,
 }
 
@@ -44,7 +44,7 @@ enum Doing {
     Work { job: Job, since: Time, until: Time },
 }
 
-/// What a die has ended.
+/// What a die has finished.
 pub(super) enum Ended {
     Read(CellRead),
     Job(Job),
@@ -53,21 +53,21 @@ pub(super) enum Ended {
 #[derive(Debug)]
 pub(super) struct Die {
     doing: Doing,
-    /// What each plane that reads by itself reads, and until when.
+    /// The current read of each independent plane, and its end.
     planes: Vec<Option<(CellRead, Time)>>,
-    /// What each plane read last.
+    /// The last read of each plane.
     registers: Vec<Option<(CellRead, Time)>>,
-    /// When it began or resumed work.
+    /// The times at which it began or resumed work.
     began_work: Vec<Time>,
     reads: VecDeque<CellRead>,
-    /// Reads that take along what others bring.
+    /// Reads of a part that another read brings.
     joined: Vec<CellRead>,
     jobs: VecDeque<Job>,
     /// Work that has given way, and the time that it still needs.
     suspended: Option<(Job, Time)>,
-    /// Points that the first waiting read still misses.
+    /// Yield points that the first waiting read still misses.
     misses: u64,
-    /// Time in which it read for hosts.
+    /// Time spent reading for hosts.
     pub(super) read_time: Time,
 }
 
@@ -91,7 +91,7 @@ impl Die {
         self.jobs.push_back(job);
     }
 
-    /// A read comes. `misses` draws how many points it misses. Returns the read if its data is in a register.
+    /// Adds a read. `misses` draws how many yield points it misses. Returns the read if its data is in a register.
     pub(super) fn read(
         &mut self,
         mut read: CellRead,
@@ -104,7 +104,7 @@ impl Die {
             self.joined.push(read);
             return None;
         }
-        // Those for which reads wait are used anew at this very moment.
+        // Planes that reads wait for are reused at this very moment.
         let held = self.idle_planes().skip(self.reads.len()).any(|plane| {
             let is_held = |(other, until): (CellRead, Time)| {
                 is_same(&other)
@@ -127,9 +127,9 @@ impl Die {
         None
     }
 
-    /// Ends what ends now.
+    /// Finishes what ends now.
     pub(super) fn end(&mut self, now: Time) -> Option<Ended> {
-        // What joined a read that has just ended.
+        // Reads that joined one that has just ended.
         for (read, until) in self.registers.iter().flatten().filter(|(_, until)| *until == now) {
             if let Some(at) = self.joined.iter().position(|joined| joined.part == read.part) {
                 let joined = self.joined.remove(at);
@@ -145,7 +145,7 @@ impl Die {
             }
             Doing::Reads { since } => {
                 let is_over = |read: &Option<(CellRead, Time)>| matches!(read, Some((_, until)) if *until == now);
-                // Of several, the one that came first.
+                // Of several, the one that arrived first.
                 let over = self.planes.iter_mut().enumerate().filter(|(_, read)| is_over(read));
                 let (plane, read) = over.min_by_key(|(_, read)| {
                     let (read, _) = read.unwrap();
@@ -163,7 +163,7 @@ impl Die {
         }
     }
 
-    /// Decides what to do from now on.
+    /// Decides what to do next.
     pub(super) fn go_on(&mut self, now: Time, resume: Time) {
         if let Doing::Work { job, since, until } = self.doing {
             let is_point = job.slice > 0 && now > since && (now - since).is_multiple_of(job.slice);
@@ -202,7 +202,7 @@ impl Die {
         }
     }
 
-    /// Returns the planes that read nothing; the one that has done so for longest comes first.
+    /// Returns the idle planes, longest idle first.
     fn idle_planes(&self) -> impl Iterator<Item = usize> + use<> {
         let is_idle = |plane: &usize| self.planes[*plane].is_none();
         let mut idle: Vec<usize> = (0..self.planes.len()).filter(is_idle).collect();

@@ -1,8 +1,8 @@
-//! Relocation that is owed, and how much of it is due.
+//! Relocation that is outstanding, and how much of it is due.
 
 use wafer_interface::RuId;
 
-/// What is owed, in order.
+/// Outstanding work, in order.
 pub(super) enum Owed {
     Move { to: RuId, pages: u64, per_read: u64 },
     Erase(RuId),
@@ -14,9 +14,9 @@ pub(super) struct Pacing {
     pub(super) owed: Vec<Owed>,
     /// Pages freed and not written yet.
     pub(super) room: u64,
-    /// Pages due, in parts of 2^-32.
+    /// Pages due, in units of 2^-32.
     due: u128,
-    /// Pages moved because of reads that later reads have not made due yet, in the same parts.
+    /// Pages moved because of reads that later reads have not made due yet, in the same unit.
     pub(super) by_reads: u128,
     burst: u64,
     bursting: bool,
@@ -34,7 +34,7 @@ impl Pacing {
         }
     }
 
-    /// Returns the pages that are to be moved.
+    /// Returns the number of pages still to be moved.
     pub(super) fn left(&self) -> u64 {
         let pages = self
             .owed
@@ -43,7 +43,7 @@ impl Pacing {
         pages.sum()
     }
 
-    /// Returns the pages that one page of a host takes with it, in parts of 2^-32.
+    /// Returns the pages that become due with one host page, in units of 2^-32.
     pub(super) fn share(&self) -> u128 {
         (u128::from(self.left()) * ONE - self.due) / u128::from(self.room.max(1))
     }
@@ -56,8 +56,8 @@ impl Pacing {
         self.room = self.room.saturating_sub(pages);
     }
 
-    /// Lets so many pages that a host reads take along what reads made move: the part that they are of a reclaim unit, and
-    /// a page for each of them at least.
+    /// Makes a part of the pages moved because of reads due: in proportion to `pages` of a reclaim unit, and at least
+    /// one for each page read.
     pub(super) fn host_read(&mut self, pages: u64, pages_per_ru: u64) {
         if self.by_reads == 0 {
             return;
@@ -73,7 +73,7 @@ impl Pacing {
         self.due += taken;
     }
 
-    /// Takes what is due now: whole pages, once as many as a burst are, and erases that nothing is before.
+    /// Takes work that is due now: whole pages, once a burst of them is due, and erases with nothing before them.
     pub(super) fn take(&mut self) -> Option<Owed> {
         if let Some(Owed::Erase(_)) = self.owed.first() {
             return Some(self.owed.remove(0));

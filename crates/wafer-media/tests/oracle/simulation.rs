@@ -21,15 +21,15 @@ enum Event {
     Send,
 }
 
-/// A request on its way.
+/// A request in flight.
 struct Flight<'a> {
     request: Request,
     work: &'a [MediaWork],
     parts: Parts,
-    /// Reads of cells so far, those whose data is not there yet, and the last that ended: when, and which.
+    /// Reads of cells so far, those whose data has not arrived yet, and the last that ended: when, and which.
     units: u32,
     missing: u32,
-    /// Since when it waits for its part of the map.
+    /// When it began to wait for its part of the map.
     waits_for_map: Option<Time>,
     last: (Time, u32, Parts),
 }
@@ -39,7 +39,7 @@ struct Flight<'a> {
 struct Filling {
     received: u32,
     pages: u32,
-    /// Those of `pages` that a host wrote.
+    /// The part of `pages` that a host wrote.
     host: u32,
     programs: u64,
 }
@@ -52,16 +52,16 @@ struct Drive<'a> {
     flights: Vec<Flight<'a>>,
     dies: Vec<Die>,
     controller: Time,
-    /// Requests that the controller works on, and those that no command slot was free for.
+    /// Number of requests that the controller works on, and those that wait for a command slot.
     slots_used: u32,
     queued: Vec<usize>,
-    /// By queue, the number of the event with which it began to wait for its turn.
+    /// For each queue, the number of the event at which it began to wait for its turn.
     since: BTreeMap<u16, usize>,
     turn_events: usize,
     taken_in_turn: u32,
     link_read: Time,
     link_write: Time,
-    /// When program data and read data of each channel end.
+    /// For each channel, the end of its program data and of its read data.
     channels: Vec<[Time; 2]>,
     cap: Time,
     /// By group.
@@ -74,20 +74,21 @@ struct Drive<'a> {
     entering: Option<(usize, Time)>,
     flushes: Vec<(usize, Time, u64)>,
     filling: Vec<Filling>,
-    /// Pages of reclaim units that are used, as far as programs have told.
+    /// Used pages of each reclaim unit, as far as programs have shown.
     used: BTreeMap<RuId, u32>,
     /// By group.
     pacing: Vec<Pacing>,
     to_read: Vec<i64>,
-    /// Pages and number of the writes of late.
+    /// Pages and number of recent writes.
     sizes: [u64; 2],
     erase_owed: Vec<Time>,
-    /// By group, and last of the whole drive if that is not the only group: metadata and other pages owed, and programs.
+    /// By group, and last for the whole drive if that has several groups: metadata and other pages not programmed yet,
+    /// and programs.
     metadata: Vec<u64>,
     beside: Vec<u64>,
     beside_programs: Vec<usize>,
     /// The SLC cache: pages that wait for a program, programs so far, pages of each die since its last erase, and pages
-    /// that leave and were not read.
+    /// that leave and have not been read.
     cached: u64,
     cache_programs: usize,
     cache_blocks: Vec<u64>,
@@ -102,7 +103,7 @@ fn ns(us: f64) -> Time {
     (us * 1e3).round() as Time
 }
 
-/// Returns when bytes that arrive at `now` have passed a line that is free at `free`.
+/// Returns when bytes that arrive at `now` have passed a line that is busy until `free`.
 fn pass(free: Time, now: Time, bytes: u64, rate: u64) -> Time {
     let per_byte = (1e9 / rate as f64 * 4_294_967_296.0).round() as u128;
     free.max(now) + (u128::from(bytes) * per_byte).div_ceil(1 << 32) as Time
@@ -112,7 +113,7 @@ fn add(parts: &mut Parts, part: Part, time: Time) {
     parts.0[part as usize] += time;
 }
 
-/// Returns completions and counts of requests that are submitted at their times.
+/// Simulates requests, each submitted at its time; returns completions and counts.
 pub(crate) fn simulate(
     config: &TimingConfig,
     shape: Shape,
@@ -185,7 +186,7 @@ pub(crate) fn simulate(
 }
 
 impl Drive<'_> {
-    /// Goes to the next instant at which anything happens.
+    /// Advances to the next instant at which anything happens.
     fn step(&mut self) -> bool {
         let of_dies = self.dies.iter().filter_map(|die| die.next(self.now)).min();
         let of_events = self.events.iter().map(|(time, ..)| *time).min();
@@ -306,7 +307,7 @@ impl Drive<'_> {
         self.since.insert(queue, self.turn_events);
     }
 
-    /// Removes the first request of the queue that has waited longest for its turn, or whose turn it is.
+    /// Removes the first request of the queue whose turn it is.
     fn next_in_turn(&mut self, burst: u32) -> usize {
         let queues = self.queued.iter().map(|number| self.flights[*number].request.queue);
         let queue = queues.min_by_key(|queue| self.since[queue]).unwrap();
@@ -341,7 +342,7 @@ impl Drive<'_> {
         self.events.push((there, number, Event::Pace));
     }
 
-    /// Returns when garbage collection lets a write go.
+    /// Returns when garbage collection lets a write proceed.
     fn pace(&mut self, request: &Request, group: usize) -> Time {
         if self.pacing[group].left() == 0 {
             return self.now;
@@ -422,13 +423,13 @@ impl Drive<'_> {
         self.fits(need.min(self.config.write_buffer.0 / 2))
     }
 
-    /// Whether so many bytes fit into the buffer beside what it holds.
+    /// Returns whether `bytes` more fit into the buffer.
     fn fits(&self, bytes: u64) -> bool {
         let occupied = (self.occupied[0] + self.occupied[1]) * self.shape.page_bytes;
         occupied + bytes <= self.config.write_buffer.0
     }
 
-    /// Pages in the buffer that a write takes.
+    /// Returns the buffer pages that a write takes.
     fn need(&self, number: usize) -> u64 {
         let mut need = 0;
         let work = self.flights[number].work;

@@ -1,4 +1,4 @@
-//! Drives both devices with the same steps and compares everything that can be seen of them.
+//! Drives both devices with the same steps and compares everything observable.
 
 use proptest::prelude::*;
 use wafer_device::policy::{self, VictimPolicy};
@@ -9,7 +9,7 @@ use wafer_oracle::{Oracle, Policy, Replay, named};
 use crate::configs::{Case, Step};
 use crate::witness::{Heard, Log, Witness};
 
-/// What a step other than a command returned.
+/// The result of a step other than a command.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Answer {
     Unwritten(Option<u32>),
@@ -17,7 +17,7 @@ pub(crate) enum Answer {
     Deleted(bool),
 }
 
-/// What both devices can be told to do.
+/// The operations of both devices.
 pub(crate) trait Target {
     fn commands(&mut self, commands: &[Command]);
     fn update(&mut self, namespace: NsId, placement: Placement) -> Option<u32>;
@@ -70,7 +70,7 @@ impl Target for Oracle {
     }
 }
 
-/// Applies steps; commands that follow each other at once.
+/// Applies steps; consecutive commands together.
 pub(crate) fn apply(target: &mut impl Target, steps: &[Step]) -> Vec<Answer> {
     let mut answers = Vec::new();
     let mut commands = Vec::new();
@@ -101,7 +101,7 @@ pub(crate) fn agree(case: &Case) -> Result<(), TestCaseError> {
     agree_with(case, policy::make(&case.config.gc).unwrap(), named(&case.config.gc))
 }
 
-/// Compares both devices. Without a policy of its own the oracle repeats the choices of the device.
+/// Compares both devices. If the oracle is given no policy, it repeats the device's choices.
 pub(crate) fn agree_with(
     case: &Case,
     of_device: Box<dyn VictimPolicy>,
@@ -127,7 +127,7 @@ pub(crate) fn agree_with(
     same_state(&device, &oracle)
 }
 
-/// Compares what both devices hold and have counted.
+/// Compares the contents and counters of both devices.
 pub(crate) fn same_state<O: Observer>(
     device: &Device<O>,
     oracle: &Oracle,

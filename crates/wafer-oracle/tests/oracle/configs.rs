@@ -1,5 +1,5 @@
-//! Small devices and steps for property tests: at 99 % full and above, with every policy, isolation, grouping
-//! and way to write.
+//! Small devices and steps for property tests: 99 % full or more, with every policy, isolation, grouping and way to
+//! write.
 
 use std::ops::Range;
 
@@ -17,24 +17,24 @@ pub(crate) enum Step {
     Command(Command),
     /// Reclaim unit update.
     Update(NsId, Placement),
-    /// A namespace of so many pages.
+    /// A namespace of this many pages.
     Create(u64, Vec<RuhId>),
     Delete(NsId),
-    /// All counters to zero.
+    /// Resets all counters to zero.
     Reset,
 }
 
-/// A device and what is done with it.
+/// A device and the steps applied to it.
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
     pub(crate) config: DeviceConfig,
     pub(crate) steps: Vec<Step>,
-    /// Steps between two comparisons; the device gets their commands at once.
+    /// Number of steps between two comparisons; the device gets their commands together.
     pub(crate) batch: usize,
     pub(crate) seed: u64,
 }
 
-/// Any device with so many logical reclaim units of so many pages.
+/// Any device with these numbers of logical reclaim units and of pages in each.
 pub(crate) fn device(
     logical_rus: Range<u64>,
     ru_pages: impl Strategy<Value = u64>,
@@ -42,7 +42,7 @@ pub(crate) fn device(
     devices::device(logical_rus, ru_pages, smallest_count)
 }
 
-/// A command or a reclaim unit update on a device of so many blocks; most commands write one page, some up to
+/// A command or a reclaim unit update on a device of `blocks` blocks; most commands write one page, some up to
 /// `longest` blocks.
 pub(crate) fn step(blocks: u64, longest: u32) -> impl Strategy<Value = Step> {
     command(blocks, longest).prop_map(|command| match command.op {
@@ -57,7 +57,7 @@ pub(crate) fn firmware() -> impl Strategy<Value = FirmwareConfig> {
     let count = |most: u32| prop_oneof![2 => Just(0u32), 3 => 1..most];
     let writes = || prop_oneof![2 => Just(0.0), 3 => 0.05..2.0f64];
     let caches = (pages(), pages(), count(6), pages(), 1..40u32);
-    // Few devices end within a test.
+    // Few devices become read-only within a test.
     let retire = prop_oneof![3 => Just(0u32), 1 => 1..12u32, 2 => 12..60u32];
     let care = (count(4), writes(), count(40), writes(), retire);
     (caches, care).prop_map(|((buffer, slc, parity, map, entries), care)| FirmwareConfig {
@@ -74,7 +74,7 @@ pub(crate) fn firmware() -> impl Strategy<Value = FirmwareConfig> {
     })
 }
 
-/// A device with any firmware; reclaim units are retired in devices of one group only, and need some to spare.
+/// A device with any firmware; reclaim units are retired only in devices of one group, which need some to spare.
 pub(crate) fn maintained(
     device: impl Strategy<Value = DeviceConfig>,
 ) -> impl Strategy<Value = DeviceConfig> {
@@ -90,7 +90,7 @@ pub(crate) fn maintained(
     })
 }
 
-/// The device with another destination and separation, and as little spare as before.
+/// The device with another destination and separation, and as little spare space as before.
 pub(crate) fn placed(
     config: &DeviceConfig,
     destination: Option<Destination>,
@@ -105,7 +105,7 @@ pub(crate) fn placed(
     other
 }
 
-/// A write of the whole device through three placement handles in turn.
+/// Writes the whole device through three placement handles in turn.
 pub(crate) fn fill(config: &DeviceConfig) -> impl Iterator<Item = Step> + use<> {
     let pages = 0..config.capacity.0 / PAGE;
     pages.map(|page| {
@@ -114,8 +114,8 @@ pub(crate) fn fill(config: &DeviceConfig) -> impl Iterator<Item = Step> + use<> 
     })
 }
 
-/// Any device of the strategy and up to so many steps: after a fill in half of the cases, so that it is full
-/// from the start.
+/// Any device of the strategy and up to this many steps: in half of the cases after a fill, so that it is full from the
+/// start.
 pub(crate) fn case<S: Strategy<Value = Step>>(
     device: impl Strategy<Value = DeviceConfig>,
     step: impl Fn(u64) -> S,
@@ -133,7 +133,7 @@ pub(crate) fn case<S: Strategy<Value = Step>>(
     })
 }
 
-/// As [`step`], with more reads.
+/// Like [`step`], with more reads.
 pub(crate) fn reading(blocks: u64) -> impl Strategy<Value = Step> {
     let read = (0..blocks, 1..300u32).prop_map(|(lba, blocks)| {
         Step::Command(Command { op: Op::Read, ..Command::write(lba, blocks, Placement::NONE) })

@@ -1,4 +1,4 @@
-//! Separation by death time, on traffic in which a stream overwrites another that goes round.
+//! Separation by death time, on traffic in which one stream overwrites another, cyclic one.
 
 use proptest::prelude::*;
 use wafer_device::policy::POLICIES;
@@ -15,7 +15,7 @@ use crate::random::random;
 use crate::restored::goes_on;
 use crate::two_handles::two_handles;
 
-/// Pages of a reclaim unit, and logical reclaim units.
+/// Pages of a reclaim unit, and number of logical reclaim units.
 const PAGES: u64 = 16;
 const RUS: u64 = 240;
 const ALL: u64 = PAGES * RUS;
@@ -31,8 +31,8 @@ fn device(policy: &str, separation: Option<Separation>) -> DeviceConfig {
     config
 }
 
-/// A fill, then of five pages three in order over the first nine tenths through handle 0, one at
-/// random over the same through handle 2 and one over the rest through handle 1.
+/// A fill, then of every five pages three in order over the first nine tenths through handle 0, one at random over the
+/// same tenths through handle 2, and one at random over the rest through handle 1.
 fn three_streams(volume: u64, mut seed: u64) -> Vec<Command> {
     let (all, most) = (ALL, ALL * 9 / 10);
     let write = |page: u64, handle| Command::write(page * BLOCKS, BLOCKS as u32, Placement(handle));
@@ -68,7 +68,8 @@ fn pages_that_overwrite_a_regular_stream_are_relocated_less() {
 
 #[test]
 fn as_many_handles_are_split_as_the_spare_space_has_room_for() {
-    // Three handles with three generations; 13 more for each that is split; a fifth of the spare space.
+    // Three handles with three generations, 13 more logs for each split handle, and a fifth of the spare space for
+    // them.
     let split = |spare: u64| {
         let mut config = device("gittins", None);
         config.gc.destination = None;
@@ -80,13 +81,13 @@ fn as_many_handles_are_split_as_the_spare_space_has_room_for() {
     assert_eq!([124, 125].map(split), expected);
     let (_, layout) = device("gittins", None).resolve().unwrap();
     assert_eq!(layout.separation, None, "a destination was asked for");
-    // A configuration that asks for it has one at least.
+    // A configuration that requests separation has at least one split handle.
     let config = device("greedy", Some(Separation::DeathTime));
     assert_eq!(config.resolve().unwrap().1.split_handles, 1);
 }
 
-/// Streams that go round, one or two, each over its part of the pages; what others overwrite there at random, and a
-/// page deallocated now and then. From half of the time on, handles may have changed roles.
+/// One or two cyclic streams, each over its part of the pages, with random overwrites by other handles there and a page
+/// deallocated now and then. In the second half, handles may swap roles.
 fn streams(
     config: &DeviceConfig,
     (volume, regular, run, change): (u64, u64, u64, bool),
@@ -121,7 +122,7 @@ fn streams(
     steps
 }
 
-/// Devices that learn death times, with such streams.
+/// Devices that learn death times, with [`streams`].
 fn learns() -> impl Strategy<Value = Case> {
     let kind = (0..POLICIES.len(), any::<bool>(), 1..4u8, any::<bool>(), any::<bool>());
     let sizes = (40..90u64, prop_oneof![4 => Just(16u64), 1 => 128..200u64], 0..60u64);
@@ -138,7 +139,7 @@ fn learns() -> impl Strategy<Value = Case> {
         config.reclaim_unit = ReclaimUnitConfig { size: Bytes(pages * PAGE), count: None };
         config.reclaim_unit.count = Some(smallest_count(&config) + spare);
         if asks {
-            // The policy asks for it, and gets it for as many handles as there is space for.
+            // The policy requests separation, and gets it for as many handles as fit the space.
             config.gc.policy = "gittins".to_owned();
             config.gc.separation = None;
             config.gc.destination = None;
@@ -149,8 +150,8 @@ fn learns() -> impl Strategy<Value = Case> {
     })
 }
 
-/// A stream goes round and a second handle overwrites it at random, so that this is split. Then the second
-/// handle alone goes round: it becomes regular, and its pages go to one open reclaim unit again.
+/// A second handle overwrites a cyclic stream at random and is split. Then only the second handle writes, cyclically:
+/// it becomes regular, and its pages go to one open reclaim unit again.
 #[test]
 fn a_split_handle_that_becomes_regular_is_written_together() {
     let mut config = device("greedy", Some(Separation::DeathTime));

@@ -1,4 +1,4 @@
-//! Destinations of relocated data: what the configuration can name, and what a policy may choose.
+//! Destinations of relocated data: those that the configuration can name, and those that a policy chooses.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -36,7 +36,7 @@ proptest! {
     }
 }
 
-/// A policy's victims, with destinations of its own.
+/// The victims of a policy, with destinations of its own.
 struct Chooses<F> {
     victims: Box<dyn VictimPolicy>,
     choose: F,
@@ -71,9 +71,9 @@ proptest! {
     fn the_rule_of_the_configuration_may_come_from_the_policy(
         case in case(device(2..12, 16..80u64), |blocks| step(blocks, 4000), 120),
     ) {
-        // Separation has rules that generations do not tell.
+        // Separation has rules that depend on more than generations.
         prop_assume!(case.config.gc.separation.is_none());
-        // A policy may choose destinations itself, as `midas` does: only its victims count here.
+        // A policy may choose destinations itself, like `midas`: only its victims count here.
         let (named, _) = chooses(&case.config, |_, _| None);
         let writer = case.config.gc.destination == Some(Destination::Writer);
         let (chosen, _) = chooses(&case.config, move |victim, rus| {
@@ -94,7 +94,7 @@ proptest! {
     }
 }
 
-/// The generations that a policy sees which chooses like this.
+/// Returns the generations that a policy with this choice of destinations sees.
 fn generations(
     choose: impl FnMut(RuId, &mut RuView<'_>) -> Option<u8> + Send + 'static,
 ) -> Vec<u8> {
@@ -111,7 +111,7 @@ fn generations(
 
 #[test]
 fn data_goes_where_the_policy_chooses() {
-    // All in one class, and by age: three classes of which each fills reclaim units.
+    // All in one class; then three classes by age, each of which fills reclaim units.
     assert_eq!(generations(|_, _| Some(1)), [0, 2]);
     let by_age = |victim, rus: &mut RuView<'_>| Some((rus.age(victim) / 10_000).min(2) as u8);
     assert_eq!(generations(by_age), [0, 1, 2, 3]);

@@ -1,6 +1,6 @@
-//! The order "spread" beside what it stands for: a drive whose reclaim units are superblocks, pages written
-//! over all dies in turn, and whose collection moves a victim block by block, die after die, as FEMU does.
-//! The model here is written for this one case and shares nothing with the device but its sizes.
+//! The order "spread" compared with what it stands for: a drive whose reclaim units are superblocks, with pages written
+//! over all dies in turn, and whose collection relocates a victim block by block, die after die, like FEMU. The model
+//! here is written for this one case and shares only the sizes with the device.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -11,13 +11,13 @@ use crate::random::random;
 use crate::two_handles::two_handles;
 
 const DIES: usize = 64;
-/// Pages of a reclaim unit: eight of each block.
+/// Pages of a reclaim unit: eight in each block.
 const PAGES: usize = 512;
 const LOGICAL: usize = 448;
-/// 14 % more, in percent of which 1 stays free.
+/// OP 14 %; 1 % of the units stays free.
 const UNITS: usize = 511;
 const RESERVE: usize = UNITS / 100;
-/// Logical pages, and those of the sequential stream.
+/// Number of logical pages, and of those of the sequential stream.
 const ALL: usize = LOGICAL * PAGES;
 const MOST: usize = ALL / 10 * 9 / 32 * 32;
 
@@ -29,16 +29,16 @@ enum Order {
     DieByDie,
 }
 
-/// Page-mapped, one handle, greedy, relocated data in a reclaim unit of its own.
+/// A page-mapped drive with one handle, greedy collection and relocated data in reclaim units of its own.
 struct Drive {
     order: Order,
-    /// Where a logical page is, and which one is where.
+    /// The place of each logical page, and the logical page in each place.
     place: Vec<usize>,
     holds: Vec<usize>,
     valid: Vec<usize>,
     closed: BTreeSet<(usize, usize)>,
     free: VecDeque<usize>,
-    /// Unit and next page, for the host and for collection.
+    /// Open unit and next page in it, for the host and for collection.
     open: [(usize, usize); 2],
     written: u64,
 }
@@ -103,8 +103,9 @@ impl Drive {
     }
 }
 
-/// First pages and lengths: a fill, then to eight device writes 62 % in runs of 32 over the first nine tenths, in order, and as much at
-/// random over the last tenth as, mostly its first fifth, over the nine.
+/// Returns first pages and lengths: a fill, then, up to eight device writes, 62 % in order in runs of 32 over the first
+/// nine tenths; of the rest, half at random over the last tenth and half over the nine tenths, mostly their first
+/// fifth.
 fn traffic() -> Vec<(usize, usize)> {
     let (mut seed, mut next) = (1, 0);
     let mut random = |below: usize| random(&mut seed, below as u64) as usize;
@@ -158,6 +159,6 @@ fn spread_is_what_a_drive_does_that_moves_block_by_block() {
     let written = waf_of_drive(Order::Written, &traffic);
     let kept = waf_of_device(RelocationOrder::Written, &traffic);
     assert!((kept / written - 1.0).abs() < 0.01, "{kept} {written}");
-    // They are not the same thing.
+    // The two orders differ.
     assert!(die_by_die > 1.02 * written, "{die_by_die} {written}");
 }

@@ -1,4 +1,4 @@
-//! What wafer's own policy promises, on devices small enough for a test.
+//! The promises of wafer's own policy, on devices small enough for a test.
 
 use std::sync::{Arc, Mutex};
 
@@ -15,7 +15,7 @@ use crate::two_handles::two_handles;
 
 /// Pages of a reclaim unit.
 const PAGES: u64 = 64;
-/// Logical reclaim units.
+/// Number of logical reclaim units.
 const RUS: u64 = 1500;
 
 /// A device of 1,500 logical reclaim units of 64 pages and three handles.
@@ -39,8 +39,9 @@ fn fill() -> Vec<Command> {
     (0..all).map(|page| write(page, u16::from(page >= all * 9 / 10))).collect()
 }
 
-/// WAF of four device writes after five: of five pages three overwrite the first nine tenths in order through handle 0,
-/// one of them at random through handle 2, mostly its first fifth, and one the last tenth through 1.
+/// Returns the WAF of four device writes after five. Of every five pages, three overwrite the first nine tenths in
+/// order through handle 0, one overwrites them at random, mostly their first fifth, through handle 2, and one the last
+/// tenth through handle 1.
 fn three_streams(config: &DeviceConfig) -> f64 {
     let mut device = Device::new(config, 1).unwrap();
     device.apply(&fill());
@@ -69,7 +70,7 @@ fn three_streams(config: &DeviceConfig) -> f64 {
 
 #[test]
 fn a_sequential_stream_is_left_alone_where_space_is_scarce() {
-    // OP 7 %: reclaim units of the sequential stream must be kept while most of them is valid.
+    // OP 7 %: reclaim units of the sequential stream must not be collected while most of their pages are valid.
     let [greedy, gittins] = ["greedy", "gittins"].map(|p| three_streams(&device(p, RUS * 7 / 100)));
     assert!(gittins - 1.0 < 0.95 * (greedy - 1.0), "gittins {gittins}, greedy {greedy}");
 }
@@ -90,12 +91,12 @@ fn uniform_traffic_costs_what_it_costs_with_greedy() {
     assert!(gittins < 1.015 * greedy, "gittins {gittins}, greedy {greedy}");
 }
 
-/// Checks each victim against the mean of those before.
+/// Checks each victim against the mean of earlier ones.
 struct Limited {
     policy: Box<dyn VictimPolicy>,
     seen: Features,
     mean: Option<f64>,
-    /// Victims, and those that were dear: more than the mean, but allowed.
+    /// Number of victims, and of those that cost more than the mean but were allowed.
     counts: Arc<Mutex<(usize, usize)>>,
 }
 
@@ -141,9 +142,9 @@ fn generations_fit_the_spare_space() {
         Relocation::ByHandle(generations) => generations,
         other => panic!("{other:?}"),
     };
-    // Three handles: fifteen spare reclaim units for each generation.
+    // Three handles need fifteen spare reclaim units for each generation.
     assert_eq!([44, 45, 120].map(|spare| generations(&device("gittins", spare))), [2, 3, 3]);
-    // Who names the destination gets what he asks for.
+    // An explicit destination is followed.
     let mut config = device("gittins", 44);
     config.gc.destination = Some(Destination::Generation);
     assert_eq!(generations(&config), 3);

@@ -1,10 +1,10 @@
-//! The device against the oracle, and what the device promises through its public interface.
+//! The device against the oracle, and the device's promises through its public interface.
 
 mod agreement;
 mod configs;
 mod death_times;
 mod destinations;
-/// What the shared devices are made of.
+/// Names that the shared devices use.
 mod device {
     pub(crate) use wafer_device::policy::POLICIES;
     pub(crate) use wafer_device::{

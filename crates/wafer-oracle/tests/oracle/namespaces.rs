@@ -1,4 +1,4 @@
-//! Namespaces that come and go: a device with gaps and moves counts like one that has neither.
+//! Namespaces that come and go: a device with gaps and moved namespaces counts like one without.
 
 use proptest::prelude::*;
 use wafer_device::{Device, DeviceConfig, NamespaceError};
@@ -47,7 +47,7 @@ proptest! {
         steps in prop::collection::vec(step(), 1..150), seed in 0..100u64,
     ) {
         let mut device = empty(seed);
-        // The sizes that should be there, by number.
+        // The expected sizes, by number.
         let mut expected: Vec<Option<u64>> = Vec::new();
         for step in steps {
             match step {
@@ -96,7 +96,7 @@ proptest! {
 
 #[test]
 fn a_move_keeps_the_data_of_every_namespace() {
-    // Three namespaces fill the device; the middle goes; one larger than the gap at either end comes.
+    // Three namespaces fill the device; the middle one is deleted; one larger than either gap is created.
     let mut device = empty(1);
     for pages in [2000, 3000, 2000] {
         device.create_namespace(pages, &[RuhId(1)]).unwrap();
@@ -107,7 +107,7 @@ fn a_move_keeps_the_data_of_every_namespace() {
     let moved = device.create_namespace(4192, &[]).unwrap();
     assert_eq!((moved, device.unallocated_pages()), (NsId(1), 0));
     assert_eq!(device.check_invariants(), Ok(()));
-    // The data of the third is still its own: deallocating it finds exactly its pages.
+    // The third still has its own data: deallocating it finds exactly its pages.
     device.apply(&[Command::deallocate(0, 16_000).on(NsId(2))]);
     assert_eq!(device.counters().deallocated_pages, 2000);
     device.apply(&[Command::deallocate(0, 16_000).on(NsId(1))]);

@@ -1,4 +1,4 @@
-//! What defines each policy, looked at where it decides.
+//! The defining property of each policy, checked at each of its decisions.
 
 use std::sync::{Arc, Mutex};
 
@@ -13,7 +13,7 @@ use crate::random::random;
 use crate::two_handles::{UNIT, two_handles};
 use crate::witness::Heard;
 
-/// Lets a policy choose, and shows what it saw and chose to a check.
+/// Wraps a policy, and passes what it saw and chose to a check.
 struct Watched<F> {
     policy: Box<dyn VictimPolicy>,
     seen: Features,
@@ -82,7 +82,7 @@ fn windowed_greedy_stays_in_its_window() {
         let older = |i: usize| seen.age.iter().filter(|age| **age > seen.age[i]).count();
         let window = seen.len().div_ceil(2);
         assert!(older(at) <= window, "{} of {}", older(at), seen.len());
-        // Several may have been closed at the same age: their order is not seen here.
+        // Several units may have the same age; their order is not visible here.
         let emptier = |i: &usize| seen.valid[*i] < seen.valid[at] && older(*i) + 8 < window;
         assert_eq!((0..seen.len()).find(emptier), None);
     });
@@ -114,19 +114,19 @@ fn d_choices_takes_the_best_of_ten_drawn() {
         *sums = (sums.0 + (better + equal / 2.0) / seen.len() as f64, sums.1 + 1);
     });
     let (sum, choices) = *ranks.lock().unwrap();
-    // The least of ten uniform numbers is 1/11 on average; greedy's would be nearly 0.
+    // The smallest of ten uniform numbers is 1/11 on average; with greedy it would be nearly 0.
     let mean = sum / f64::from(choices);
     assert!((mean - 1.0 / 11.0).abs() < 0.01, "{mean}");
 }
 
-/// Spare pages that each handle has, summed over choices.
+/// Returns the fraction of the spare pages that each handle has, summed over choices.
 fn spare(policy: &str) -> [f64; 2] {
     let sums = Arc::new(Mutex::new([0.0; 2]));
     let inner = sums.clone();
     let mut choices = 0;
     watch(policy, move |seen, _| {
         choices += 1;
-        // The start is greedy's: nothing is known yet.
+        // The policy starts as greedy: it knows nothing yet.
         if choices > 1000 {
             for i in 0..seen.len() {
                 let dead = UNIT as f64 - f64::from(seen.valid[i]);
@@ -154,8 +154,8 @@ fn quotas_share_spare_space_as_they_say() {
 fn spare_space_by_need_beats_greedy_on_isolated_streams() {
     let of = |policy: &str| waf(&two_handles(policy, Isolation::Persistently), 1);
     let greedy = of("greedy");
-    // Closed forms at OP 14 %: 2.98 with the best split, 4.0 for greedy. Policies that learn how pages
-    // die have little to learn from here: reclaim units of 64 pages.
+    // Closed forms at OP 14 %: 2.98 with the best split, 4.0 for greedy. Policies that learn how pages die learn little
+    // here, from reclaim units of 64 pages.
     for (policy, most) in [
         ("quota-sqrt", 0.86),
         ("quota-marginal", 0.86),
@@ -197,7 +197,7 @@ fn destinations_say_whose_relocated_data_shares_a_reclaim_unit() {
         device.apply(&hot_and_cold(30_000, &mut 1));
         let mixed = (0..234).any(|ru| device.owner(RuId(ru)) == Some(Owner::Gc));
         assert_eq!(mixed, matches!(destination, ByIsolation | Shared), "{destination:?}");
-        // One log: what is moved is not told from what is written.
+        // With one log, relocated data is not distinguished from host writes.
         let heard = &device.observer().events;
         let moved = heard.iter().any(|e| matches!(e, Event::Closed(closed) if closed.relocated));
         assert_eq!(moved, destination != Host, "{destination:?}");
@@ -225,7 +225,7 @@ fn generations_stay_apart_up_to_the_last() {
     assert_eq!(kinds, [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]);
 }
 
-/// 800 logical RUs of 16 pages, one handle, and four fifths of the writes to a tenth of the space.
+/// Writes through one handle to 800 logical RUs of 16 pages, four fifths of them to a tenth of the space.
 fn mixed(separation: Option<Separation>) -> f64 {
     let page = 65536;
     let mut config = two_handles("greedy", Isolation::Initially);

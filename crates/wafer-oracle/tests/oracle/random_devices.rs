@@ -1,4 +1,4 @@
-//! Random steps on random devices: both agree in everything.
+//! Random steps on random devices: the device and the oracle agree in everything.
 
 use proptest::prelude::*;
 use wafer_device::policy::{self, RuView, VictimPolicy};
@@ -89,7 +89,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
-    /// A namespace that moves to other pages takes its entries of the map along.
+    /// A namespace that moves to other pages keeps its map entries.
     #[test]
     fn firmware_with_a_namespace_that_moves(
         case in case(maintained(device(4..12, Just(16))), reading, 300), entries in 1..8u32,
@@ -104,7 +104,7 @@ proptest! {
             let write = Command::write(page * BLOCKS, BLOCKS as u32, Placement(0));
             Step::Command(write.on(NsId(namespace)))
         };
-        // What the first leaves is less than is asked for next, so that the second moves.
+        // The first namespace leaves a gap smaller than the next one, so the second moves.
         let moves = [Step::Delete(NsId(0)), Step::Create(pages * 5 / 8, vec![RuhId(0)])];
         let steps = (0..pages / 4).map(|at| page(at, 1)).chain(moves);
         let steps = steps.chain((0..pages / 2).flat_map(|at| [page(at, 0), page(at * 7 % 16, 1)]));
@@ -112,7 +112,7 @@ proptest! {
     }
 }
 
-/// The victims of a policy with destinations drawn at random.
+/// The victims of a policy, with destinations drawn at random.
 struct Draws<P>(P);
 
 impl VictimPolicy for Draws<Box<dyn VictimPolicy>> {
@@ -149,7 +149,7 @@ proptest! {
     }
 }
 
-/// Takes the fullest candidate: never of use.
+/// Takes the fullest candidate, which is never useful.
 struct Fullest;
 
 impl VictimPolicy for Fullest {
@@ -173,8 +173,7 @@ proptest! {
     }
 }
 
-/// Where host and collections share a log, each collection of a full reclaim unit fills the one that was opened
-/// for the host.
+/// If host and collection share a log, each collection of a full reclaim unit fills the one just opened for the host.
 #[test]
 fn a_policy_that_prefers_full_victims_does_not_stop_the_host() {
     let config: DeviceConfig = serde_json::from_value(serde_json::json!({
@@ -191,7 +190,7 @@ fn a_policy_that_prefers_full_victims_does_not_stop_the_host() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
-    /// How commands are cut into batches changes nothing, with or without attribution.
+    /// The division of commands into batches does not matter, with or without attribution.
     #[test]
     fn batches_do_not_matter(case in case(device(2..12, 16..300u64), |b| step(b, 4000), 300)) {
         let mut whole = Device::new(&case.config, case.seed).unwrap();

@@ -1,4 +1,4 @@
-//! A device that was saved and restored in the middle of a run goes on like one that was not.
+//! A device that is saved and restored in the middle of a run continues like one that is not.
 
 use proptest::prelude::*;
 use wafer_device::{Destination, Device, DeviceConfig, DeviceState, Separation};
@@ -24,8 +24,8 @@ fn restored(device: &Device<Heard>, config: &DeviceConfig) -> Device<Heard> {
     Device::restore(config, Heard::default(), state, fill).unwrap()
 }
 
-/// Drives both devices, and restores the first after each part of the steps. Policies that learn are
-/// replaced: the oracle has none.
+/// Drives both devices, and saves and restores the first before each part of the steps. Policies that learn are
+/// replaced, as the oracle has none.
 pub(crate) fn goes_on(case: &Case, parts: usize) -> Result<(), TestCaseError> {
     let mut config = case.config.clone();
     if named(&config.gc).is_none() {
@@ -56,7 +56,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1_000))]
 
-    /// What waits in caches, and what the care of the media remembers, is restored, too.
+    /// Pages that wait in caches and the state of maintenance are restored, too.
     #[test]
     fn a_restored_device_goes_on_with_its_firmware(
         case in case(maintained(device(2..12, 16..100u64)), reading, 300), parts in 1..5usize,
@@ -68,7 +68,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
-    /// What the device has learned of lifespans and writers is restored, too.
+    /// What the device has learned about lifespans and writers is restored, too.
     #[test]
     fn a_restored_device_knows_what_it_knew(
         placing in prop::sample::select(vec![

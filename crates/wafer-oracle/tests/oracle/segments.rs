@@ -1,7 +1,7 @@
 //! Segments of several pages: the page map of labels against a definite place for every page.
 //!
-//! What the device draws when it must know which page of a divided segment was where, the oracle takes as an
-//! exchange of two pages. Agreement in every count is the exchange argument of the segment map, executed.
+//! When the device draws the place of a page of a divided segment, the oracle exchanges two pages. Agreement in every
+//! count is the exchange argument of the segment map, executed.
 
 use proptest::prelude::*;
 use wafer_device::{DeviceConfig, Separation};
@@ -14,7 +14,7 @@ use crate::traffic::mixed;
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
-    /// Two to ten pages to a segment, several steps between comparisons.
+    /// Two to ten pages in a segment, several steps between comparisons.
     #[test]
     fn segments_of_several_pages(
         config in device(3..16, 128..900u64), volume in 2..6u64,
@@ -25,9 +25,9 @@ proptest! {
     }
 }
 
-/// Rounds of overwrites that leave out one page more of every `period` pages in each round: ever more segments of
-/// single pages. Runs of other lengths move neighbours apart; mixed traffic before and after divides segments and
-/// finds out what became of them.
+/// Rounds of overwrites that leave out one more page of every `period` pages in each round: ever more segments of
+/// single pages. Runs of other lengths separate neighbours; mixed traffic before and after divides segments and shows
+/// what became of them.
 fn thinned(config: &DeviceConfig, period: u64, rounds: u64, run: u64, seed: u64) -> Vec<Step> {
     let all = config.capacity.0 / PAGE / period * period;
     let mut steps = mixed(config, 3, (20, period), seed);
@@ -45,8 +45,8 @@ fn thinned(config: &DeviceConfig, period: u64, rounds: u64, run: u64, seed: u64)
     steps
 }
 
-/// Devices of little spare, so that segments reach their bound before reclaim units do; many that separate, for
-/// those know when a segment was begun.
+/// Devices with little spare space, so that segments reach their limit before reclaim units do; many that separate, as
+/// these know when a segment was begun.
 fn thin() -> impl Strategy<Value = DeviceConfig> {
     let separation = prop::option::of(prop::sample::select(vec![
         Separation::Sepbit,

@@ -1,4 +1,4 @@
-//! Separation by lifespan, over as many collections as it takes to learn.
+//! Separation by lifespan, over enough collections to learn.
 
 use proptest::prelude::*;
 use wafer_device::Separation;

@@ -1,4 +1,4 @@
-//! Commands by the thousand, from a seed: enough of them that devices collect and learn.
+//! Commands by the thousand, from a seed: enough for devices to collect and learn.
 
 use wafer_device::DeviceConfig;
 use wafer_interface::{Command, NsId, Placement};
@@ -6,9 +6,9 @@ use wafer_interface::{Command, NsId, Placement};
 use crate::configs::{BLOCKS, PAGE, Step, fill};
 use crate::random::random;
 
-/// A fill, then writes of `volume` times the capacity: single pages, most of them to a hot part, in order or in
-/// runs of up to `longest` times `grain` pages, a few in part; now and then a run is deallocated and a handle
-/// updated.
+/// A fill, then writes of `volume` times the capacity: single pages, most of them to a hot part, or runs of up to
+/// `longest` times `grain` pages, in order or anywhere; a few are not whole pages. Now and then a run is deallocated or
+/// a reclaim unit updated.
 pub(crate) fn mixed(
     config: &DeviceConfig,
     volume: u64,

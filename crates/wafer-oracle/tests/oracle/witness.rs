@@ -1,4 +1,4 @@
-//! What the device shows: to its policy, and to its observer.
+//! What the device shows to its policy and to its observer.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,7 +7,7 @@ use wafer_interface::Features;
 use wafer_interface::{Closed, Collection, FdpEvent, Observer, RuId};
 use wafer_oracle::{Asked, Candidate, Event, View};
 
-/// Writes down everything that an observer hears, and whether the device keeps attribution.
+/// Records everything that an observer receives; `attribution` says whether it wants attribution.
 #[derive(Default)]
 pub(crate) struct Heard {
     pub(crate) attribution: bool,
@@ -38,7 +38,7 @@ impl Observer for Heard {
     }
 }
 
-/// What a policy was asked.
+/// What the device requested of a policy.
 #[derive(Clone, Default)]
 pub(crate) struct Log(Arc<Mutex<Vec<Asked>>>);
 
@@ -52,7 +52,7 @@ impl Log {
     }
 }
 
-/// Lets a policy choose, and writes down what it saw and chose.
+/// Wraps a policy, and records what it saw and chose.
 pub(crate) struct Witness {
     policy: Box<dyn VictimPolicy>,
     features: Features,
@@ -83,7 +83,7 @@ impl Witness {
                 since_invalidation: *since_invalidation,
             })
             .collect();
-        // The same as arrays.
+        // The features hold the same as arrays.
         assert_eq!(seen.handles * candidates.len(), seen.origins.len());
         assert!(candidates.iter().map(|c| c.ru.0).eq(seen.ru.iter().copied()));
         assert!(candidates.iter().map(|c| c.valid).eq(seen.valid.iter().copied()));

@@ -7,16 +7,15 @@ use zerocopy::FromBytes as _;
 use super::record::{Decoder, Raw};
 use super::{CaptureError, CaptureHeader, CaptureRecord, MAGIC, MAX_HEADER, RECORD_BYTES, VERSION};
 
-/// Reads a capture, record by record: an iterator of records.
+/// Reads a capture: an iterator of records.
 ///
-/// A truncated file yields all records of its whole frames and then ends; [`Self::is_truncated`] reports
-/// it.
+/// A truncated file yields all records of its whole frames and then ends; [`Self::is_truncated`] then returns true.
 pub struct CaptureReader<R: Read> {
     header: CaptureHeader,
     records: zstd::stream::read::Decoder<'static, BufReader<R>>,
     decoder: Decoder,
     buffer: Vec<u8>,
-    /// Bytes of the buffer that hold records, and those that were taken.
+    /// Number of bytes of the buffer that hold records, and number of those that were taken.
     filled: usize,
     taken: usize,
     truncated: bool,
@@ -56,7 +55,7 @@ impl<R: Read> CaptureReader<R> {
         let header =
             serde_json::from_slice(&json).map_err(|e| CaptureError::Header(one_line(&e)))?;
         let mut input = BufReader::with_capacity(1 << 17, input);
-        // Without any command there is no frame, and nothing is truncated.
+        // Without a command there is no frame, and the file is not truncated.
         let done = input.fill_buf()?.is_empty();
         Ok(CaptureReader {
             header,
@@ -94,7 +93,7 @@ impl<R: Read> CaptureReader<R> {
         }
     }
 
-    /// Decompresses until there is a whole record; false at the end.
+    /// Decompresses until there is a whole record; returns false at the end.
     fn refill(&mut self) -> Result<bool, CaptureError> {
         self.buffer.copy_within(self.taken..self.filled, 0);
         self.filled -= self.taken;
@@ -131,7 +130,7 @@ impl<R: Read> Iterator for CaptureReader<R> {
     }
 }
 
-/// An error may quote what the file holds: line breaks and other control characters are escaped.
+/// Escapes line breaks and other control characters in an error, which may quote the file.
 fn one_line(error: &impl ToString) -> String {
     let escape = |c: char| match c.is_control() {
         true => c.escape_default().to_string(),

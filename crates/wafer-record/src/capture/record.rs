@@ -11,7 +11,7 @@ use super::{CaptureError, RECORD_BYTES};
 pub struct CaptureRecord {
     /// Nanoseconds since the start of the recording; never decreases.
     pub time_ns: u64,
-    /// The host that sent it, from 0 in order of first connection.
+    /// The host that sent it; hosts are numbered from 0 in order of first connection.
     pub host: u16,
     /// The command or event.
     pub event: CaptureEvent,
@@ -20,7 +20,7 @@ pub struct CaptureRecord {
 /// The contents of a record: a command, or an administrative event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CaptureEvent {
-    /// A command as the device received it: ranges in units of 512 bytes.
+    /// A command as the device received it, with ranges in units of 512 bytes.
     Command(Command),
     /// A namespace was created.
     CreateNamespace {
@@ -31,9 +31,9 @@ pub enum CaptureEvent {
         /// The reclaim unit handles behind its placement handles.
         handles: Vec<u16>,
     },
-    /// A namespace was deleted, and all that it held deallocated.
+    /// A namespace was deleted, and all its data deallocated.
     DeleteNamespace(NsId),
-    /// Flexible Data Placement was enabled or disabled; there are no namespaces at this time.
+    /// Flexible Data Placement was enabled or disabled, which requires that there are no namespaces.
     SetFdp(bool),
 }
 
@@ -46,9 +46,9 @@ mod code {
     pub(super) const WAIT: u8 = 255;
 }
 
-/// Handles that one continuation record holds.
+/// Number of handles in one continuation record.
 const HANDLES_PER_RECORD: usize = 4;
-/// Longest placement handle list of the specification.
+/// Maximum length of a placement handle list in the specification.
 const MAX_HANDLES: u32 = 128;
 
 /// The bytes of a record.
@@ -60,7 +60,7 @@ pub(super) struct Raw {
     placement: U16,
     op: u8,
     namespace: u8,
-    /// Nanoseconds since the record before.
+    /// Nanoseconds since the previous record.
     delta_ns: U32,
     host: U16,
     reserved: U16,
@@ -83,8 +83,8 @@ impl Raw {
     }
 }
 
-/// Appends a record. `last_ns` is the time of the previous record and becomes that of this one. A time
-/// before `last_ns`, possible when two threads read one clock, counts as `last_ns`.
+/// Appends a record. `last_ns` is the time of the previous record, and is set to that of this one. A time before
+/// `last_ns`, possible when two threads read one clock, counts as `last_ns`.
 pub(super) fn encode(record: &CaptureRecord, last_ns: &mut u64, out: &mut Vec<u8>) {
     const NONE: u16 = Placement::NONE.0;
     let mut delta = record.time_ns.saturating_sub(*last_ns);
@@ -127,7 +127,7 @@ pub(super) struct Decoder {
 }
 
 impl Decoder {
-    /// Takes the next raw record and returns the record that it completes, if any.
+    /// Decodes the next raw record and returns the record that it completes, if any.
     pub(super) fn decode(&mut self, raw: &Raw) -> Result<Option<CaptureRecord>, CaptureError> {
         let number = self.number;
         let damaged = |reason: String| CaptureError::Record { number, reason };

@@ -62,7 +62,7 @@ fn records() -> impl Strategy<Value = Vec<CaptureRecord>> {
     })
 }
 
-/// Writes records, ending a frame after every so many.
+/// Writes records, ending a frame after every `frame` of them.
 fn written(records: &[CaptureRecord], frame: usize) -> Vec<u8> {
     let mut writer = CaptureWriter::new(Vec::new(), &header()).unwrap();
     for part in records.chunks(frame) {
@@ -97,7 +97,7 @@ proptest! {
         let mut reader = CaptureReader::new(&bytes[..end]).unwrap();
         let read: Vec<_> = reader.by_ref().map(Result::unwrap).collect();
         prop_assert_eq!(&read[..], &records[..read.len()]);
-        // All frames that are wholly there, at least.
+        // At least all frames that are complete.
         let whole = (0..=records.len())
             .step_by(frame)
             .filter(|n| written(&records[..*n], frame).len() <= end)
@@ -131,7 +131,7 @@ fn other_files_are_refused() {
     let mut newer = written(&[], 1);
     newer[8] = 9;
     assert_eq!(refused(&newer), "capture version 9; this program reads version 1");
-    // An error that quotes the header stays on one line.
+    // An error that quotes the header is one line.
     let mut broken = written(&[], 1);
     let at = broken.windows(12).position(|w| w == b"reclaim_unit").unwrap();
     broken[at + 8] = b'\n';
@@ -154,6 +154,6 @@ fn random_writes_take_few_bytes() {
         .collect();
     let bytes = written(&records, usize::MAX);
     let each = bytes.len() as f64 / records.len() as f64;
-    // 17 bits of address and 12 of time are random: 3.7 bytes at least.
+    // 17 bits of address and 12 of time are random: at least 3.7 bytes.
     assert!(each < 10.0, "{each}");
 }

@@ -5,15 +5,16 @@ use std::io::{self, Write};
 use super::record::encode;
 use super::{CaptureHeader, CaptureRecord, MAGIC, VERSION};
 
-/// Bytes of records that make a frame.
+/// Bytes of records in a frame.
 const FRAME_BYTES: usize = 1 << 20;
-/// Of zstd: fast enough to record with, and within a few percent of zstd's default on records like these.
+/// The compression level of zstd: fast enough for recording, and within a few percent of the default level's size for
+/// such records.
 const LEVEL: i32 = 1;
 
 /// Writes a capture, frame by frame.
 ///
-/// Records collect in memory until there is a frame of them or [`Self::flush`]. Dropping a writer
-/// loses what was not flushed; [`Self::finish`] does not.
+/// Records are collected in memory until they fill a frame or until [`Self::flush`]. Dropping a writer loses records
+/// that were not flushed; [`Self::finish`] does not.
 pub struct CaptureWriter<W: Write> {
     out: W,
     pending: Vec<u8>,
@@ -25,15 +26,15 @@ impl<W: Write> CaptureWriter<W> {
     /// Writes the header.
     ///
     /// # Errors
-    /// When `out` cannot be written.
+    /// `out` cannot be written.
     pub fn new(out: W, header: &CaptureHeader) -> io::Result<Self> {
         Self::with_level(out, header, LEVEL)
     }
 
-    /// As [`Self::new`], with frames compressed at another level of zstd: 1, the fastest, to 22.
+    /// Like [`Self::new`], with another compression level of zstd, from 1 (fastest) to 22.
     ///
     /// # Errors
-    /// When `out` cannot be written.
+    /// `out` cannot be written.
     pub fn with_level(mut out: W, header: &CaptureHeader, level: i32) -> io::Result<Self> {
         let json = serde_json::to_vec(header)?;
         out.write_all(&MAGIC)?;
@@ -50,17 +51,17 @@ impl<W: Write> CaptureWriter<W> {
     /// Adds a record.
     ///
     /// # Errors
-    /// When a frame is full and `out` cannot be written.
+    /// A frame is full and `out` cannot be written.
     pub fn record(&mut self, record: &CaptureRecord) -> io::Result<()> {
         encode(record, &mut self.last_ns, &mut self.pending);
-        // The list of handles of a namespace may make it a little longer.
+        // A namespace's list of handles may make the frame a little longer.
         if self.pending.len() >= FRAME_BYTES { self.flush() } else { Ok(()) }
     }
 
-    /// Ends the frame: what was recorded so far survives whatever happens to the recorder.
+    /// Ends the frame, so that the records so far survive whatever happens to the recorder.
     ///
     /// # Errors
-    /// When `out` cannot be written.
+    /// `out` cannot be written.
     pub fn flush(&mut self) -> io::Result<()> {
         if self.pending.is_empty() {
             return Ok(());
@@ -71,10 +72,10 @@ impl<W: Write> CaptureWriter<W> {
         self.out.flush()
     }
 
-    /// Ends the last frame and gives `out` back.
+    /// Ends the last frame and returns `out`.
     ///
     /// # Errors
-    /// When `out` cannot be written.
+    /// `out` cannot be written.
     pub fn finish(mut self) -> io::Result<W> {
         self.flush()?;
         Ok(self.out)

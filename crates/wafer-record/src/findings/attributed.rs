@@ -1,12 +1,12 @@
 //! Findings from the attribution of a record.
 //!
-//! Two of them have names from "Characterizing and Emulating FDP SSDs with WARP" (FAST '26):
+//! Two of them are named in "Characterizing and Emulating FDP SSDs with WARP" (FAST '26):
 //! - *Noisy RUH*: the invalidations of one handle cause relocations of other handles' data.
-//! - *Save Sequential*: a sequential stream that would have invalidated itself, unit after unit, is
-//!   collected before it did, and what is relocated is in large part its data.
+//! - *Save Sequential*: a sequential stream that would have invalidated its own reclaim units, one after another, is
+//!   collected before it could, and much of the relocated data belongs to it.
 //!
-//! The study names the effects and gives no thresholds. Those here are conventions of this project,
-//! the same for every record.
+//! The study names the effects but gives no thresholds. Those here are conventions of this project, the same for every
+//! record.
 
 use super::{Added, AttributionRecord, Cause, CollectedRecord, HandleCost, Timeline, ratio};
 
@@ -20,7 +20,7 @@ const SEQUENTIAL_SHARE: f64 = 0.50;
 const SAVED_SHARE: f64 = 0.25;
 /// ... and it adds at least this much to the WAF of the device.
 const SAVED_ADDED_WAF: f64 = 0.05;
-/// A handle is its own cause if it caused this share of what it has to move.
+/// A handle causes its own cost if it caused at least this share of the relocations of its data.
 const OWN_SHARE: f64 = 0.90;
 /// A handle whose data adds less than this to the WAF of the device is not mentioned.
 const MATERIAL: f64 = 0.05;
@@ -31,7 +31,7 @@ pub(super) fn costs(a: &AttributionRecord, timeline: &Timeline) -> (u64, Vec<Han
     let column = |j: usize| a.relocated_bytes.iter().map(|row| row[j]).sum::<u64>();
     let row = |i: usize| a.relocated_bytes[i].iter().sum::<u64>();
     let all: u64 = (0..count).map(row).sum();
-    // The rest of pages that hosts wrote in part.
+    // The rest of the pages that hosts wrote in part.
     let completed = |h: usize| {
         let mut series = timeline.handles.iter().filter(|(key, _)| key.to_string() == a.handles[h]);
         let media = series.next().map_or(0, |(_, series)| series.end().1);
@@ -52,12 +52,12 @@ pub(super) fn costs(a: &AttributionRecord, timeline: &Timeline) -> (u64, Vec<Han
     (all, (0..count).map(cost).collect())
 }
 
-/// Returns the collections of reclaim units that belong to no handle; none if there are no such units.
+/// Returns the collections of reclaim units that belong to no handle; `None` if there are no such units.
 pub(super) fn shared(a: &AttributionRecord) -> Option<&CollectedRecord> {
     a.collected.get(a.handles.len())
 }
 
-/// Returns what the attribution shows, the largest first within each kind.
+/// Returns the causes that the attribution shows, the largest first within each kind.
 pub(super) fn causes(host: u64, a: &AttributionRecord, timeline: &Timeline) -> Vec<Cause> {
     let (all, handles) = costs(a, timeline);
     let mut causes = noisy(a);
@@ -117,7 +117,7 @@ fn saved(a: &AttributionRecord, handles: &[HandleCost], all: u64, host: u64) -> 
     found.into_iter().map(|(_, cause)| cause).collect()
 }
 
-/// Checks that the tables of a record from a file have the sizes that findings rely on.
+/// Checks that the tables of a record read from a file have the sizes that findings rely on.
 pub(crate) fn check(a: &AttributionRecord) -> Result<(), String> {
     let count = a.handles.len();
     let square =

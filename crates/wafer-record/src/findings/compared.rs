@@ -1,4 +1,4 @@
-//! Several records compared.
+//! Comparison of several records.
 
 use std::collections::BTreeMap;
 
@@ -7,15 +7,15 @@ use crate::Record;
 use crate::metrics::AtVolume;
 use crate::settings::keys;
 
-/// Runs whose WAF differ by less than this factor have the same.
+/// Runs whose WAFs differ by less than this factor count as equal.
 const SAME: f64 = 1.01;
-/// Runs are not compared below this volume, capacities: one of them has hardly begun.
+/// Runs are not compared below this volume, in capacities: one of them has hardly begun.
 const LEAST: f64 = 0.01;
-/// Differences named in a sentence.
+/// Maximum number of differences named in a sentence.
 const NAMED: usize = 4;
 
-/// Compares the records with the lowest and the highest WAF at the volume that all reach; `labels` name them. Nothing
-/// for fewer than two records with host writes, or if one has hardly begun.
+/// Compares the records with the lowest and the highest WAF at the volume that all reach; `labels` name them. Returns
+/// nothing for fewer than two records with host writes, or if one has hardly begun.
 pub fn comparison(records: &[Record], labels: &[String]) -> Vec<Finding> {
     let written: Vec<(&Record, &String)> =
         records.iter().zip(labels).filter(|(r, _)| r.summary.host_bytes > 0).collect();
@@ -52,8 +52,8 @@ pub fn comparison(records: &[Record], labels: &[String]) -> Vec<Finding> {
     vec![cause.into()]
 }
 
-/// Returns the WAF of each record at a volume that all reach, capacities; those at the end where no capacity or history is
-/// known.
+/// Returns the WAF of each record at a volume, in capacities, that all reach; the WAF at the end if a capacity or
+/// history is unknown.
 fn at_volume(written: &[(&Record, &String)], volume: f64) -> (Option<f64>, Vec<f64>) {
     let at = |(record, _): &(&Record, &String)| Some(AtVolume::of(record, volume)?.waf);
     let wafs: Option<Vec<f64>> = written.iter().map(at).collect();

@@ -6,11 +6,11 @@ use serde_json::Value;
 use crate::Series;
 use crate::metrics::parts;
 
-/// Below this share of the host writes, added writes need no explanation.
+/// Below this share of the host writes, additional writes need no explanation.
 const NEGLIGIBLE: f64 = 0.005;
-/// Below this share of the host writes, added writes are few.
+/// Below this share of the host writes, additional writes are few.
 const FEW: f64 = 0.1;
-/// Relocated data that is relocated again is mentioned from this share of all relocated bytes.
+/// Minimum share of all relocated bytes at which data relocated again is mentioned.
 const AGAIN: f64 = 0.1;
 /// The last tenth of a run is mentioned if its WAF exceeds that of the whole run by this factor.
 const RISING: f64 = 1.05;
@@ -18,12 +18,12 @@ const RISING: f64 = 1.05;
 const FEWEST_POINTS: usize = 20;
 /// ... nor has a run with fewer collections.
 const FEWEST_COLLECTIONS: u64 = 200;
-/// The costliest handle is named if it costs this many times what the next one does.
+/// The costliest handle is named if it costs at least this many times as much as the next one.
 const LEAD: f64 = 1.25;
-/// Pages written in part are mentioned from this share of the host's pages.
+/// Pages written in part are mentioned above this share of the host's pages.
 const PARTIAL: f64 = 0.01;
 
-/// Returns the causes that the counters show. What handles cost is taken from attribution where there is one.
+/// Returns the causes that the counters show. The costs of handles come from the attribution if there is one.
 pub(super) fn causes(record: &Record, attribution: Option<&AttributionRecord>) -> Vec<Cause> {
     let s = &record.summary;
     let mut causes = Vec::new();
@@ -57,7 +57,7 @@ pub(super) fn causes(record: &Record, attribution: Option<&AttributionRecord>) -
     causes.extend(victims(record));
     causes.extend(streams(record, attribution, added));
     causes.extend(rising(record, waf));
-    // A cache programs pages that do not leave it.
+    // A cache also programs pages that do not leave it.
     let pages = s.host_pages.unwrap_or(0).max(s.cache_pages.unwrap_or(0));
     let partial = ratio(s.rmw_pages.unwrap_or(0), pages);
     if partial > PARTIAL {
@@ -70,7 +70,7 @@ pub(super) fn causes(record: &Record, attribution: Option<&AttributionRecord>) -
     causes
 }
 
-/// Returns what the drive wrote in addition to host data and garbage collection.
+/// Returns the causes of writes other than host data and garbage collection.
 fn beside(record: &Record) -> Vec<Cause> {
     let s = &record.summary;
     let page = record.provenance.geometry.as_ref().map_or(0, |g| g.page_bytes);
@@ -94,7 +94,7 @@ fn beside(record: &Record) -> Vec<Cause> {
     causes
 }
 
-/// Returns what a map that is not all in memory adds to the WAF.
+/// Returns what a map that is only partly in memory adds to the WAF, and the cause.
 fn mapping_table(record: &Record) -> Option<(f64, Cause)> {
     let (s, geometry) = (&record.summary, record.provenance.geometry.as_ref()?);
     let firmware = record.firmware()?;
@@ -119,7 +119,7 @@ fn adaptive(record: &Record) -> Option<Cause> {
     })
 }
 
-/// Returns the reclaim units that were collected, where they are counted.
+/// Returns the number of reclaim units collected, if they are counted.
 fn collected(record: &Record) -> Option<u64> {
     let s = &record.summary;
     Some(s.forced_gc? + s.background_gc? + s.maintained_rus.unwrap_or(0))
@@ -148,9 +148,9 @@ fn streams(record: &Record, attribution: Option<&AttributionRecord>, added: u64)
     let groups = record.provenance.geometry.as_ref().map_or(1, |geometry| geometry.groups);
     match &written[..] {
         [] => {}
-        // What was not relocated was not mixed with anything.
+        // Without relocation, data was not mixed.
         [_] if record.summary.relocated_pages == Some(0) => {}
-        // Jobs may write to a group each.
+        // Each job may write to its own group.
         [HandleCost { handle, .. }] if groups > 1 && jobs(handle).len() > 1 => {}
         [HandleCost { handle, .. }] => {
             let config = record.provenance.config.as_ref();
@@ -158,7 +158,7 @@ fn streams(record: &Record, attribution: Option<&AttributionRecord>, added: u64)
             causes.push(Cause::OneStream { handle: handle.clone(), fdp, jobs: jobs(handle) });
         }
         _ if attribution.is_none() && record.unites_writes() => {}
-        // Of handles that cost the same, the first is none to speak of.
+        // If several handles cost about the same, none stands out.
         [most, next, ..]
             if most.moved_share > 0.0 && most.moved_share >= LEAD * next.moved_share =>
         {
@@ -185,10 +185,10 @@ fn streams(record: &Record, attribution: Option<&AttributionRecord>, added: u64)
     causes
 }
 
-/// Returns how many initially isolated handles have relocated data in the same reclaim units; 0 where that is not known.
+/// Returns how many initially isolated handles have relocated data in the same reclaim units; 0 if that is unknown.
 fn sharing(record: &Record, attribution: Option<&AttributionRecord>, costs: &[HandleCost]) -> u64 {
     let groups = record.provenance.geometry.as_ref().map_or(1, |geometry| geometry.groups);
-    // Counters do not tell handles by group, and pages written in part add to the bytes of a handle, too.
+    // Counters do not distinguish groups, and pages written in part also add to the bytes of a handle.
     let padded = attribution.is_none() && record.summary.rmw_pages.unwrap_or(0) > 0;
     if groups > 1 || padded {
         return 0;
@@ -215,7 +215,7 @@ fn rising(record: &Record, whole: f64) -> Option<Cause> {
     (waf > whole * RISING).then_some(Cause::Rising { waf })
 }
 
-/// Returns the relocated bytes and the cost of each handle, as far as counters show them.
+/// Returns the relocated bytes and the cost of each handle, as far as the counters show them.
 pub(super) fn costs(record: &Record) -> (u64, Vec<HandleCost>) {
     let handles = &record.timeline.handles;
     let page = record.provenance.geometry.as_ref().map(|g| g.page_bytes);

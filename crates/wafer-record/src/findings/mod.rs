@@ -1,8 +1,8 @@
-//! Why a WAF is high: findings from the counters of a record, and from its attribution where it has one.
+//! Why a WAF is high: findings from the counters of a record, and from its attribution if it has one.
 //!
-//! Computed here once, when a record is made; `wafer explain`, pages and Python show them. To add a
-//! finding: a variant of [`Cause`] with its sentence in `sentence.rs`, and a rule in `counted.rs`,
-//! `attributed.rs` or `timed.rs`.
+//! They are computed once, when a record is created; `wafer explain`, pages and Python show them. To add a finding, add
+//! a variant of [`Cause`] with its sentence in `sentence.rs`, and a rule in `counted.rs`, `attributed.rs` or
+//! `timed.rs`.
 
 mod attributed;
 mod compared;
@@ -26,7 +26,7 @@ pub struct Finding {
     pub cause: Cause,
     /// The finding in one sentence.
     pub title: String,
-    /// The reason, or what to do about it; may be empty.
+    /// The reason, or a remedy; may be empty.
     pub text: String,
 }
 
@@ -43,12 +43,12 @@ pub enum Cause {
         /// All commands.
         commands: u64,
     },
-    /// Writes named placement identifiers that their namespaces do not have.
+    /// Writes named placement identifiers that their namespaces do not define.
     UnknownPlacement {
         /// Their number.
         writes: u64,
     },
-    /// The life of the drive ended: it took no more writes.
+    /// The drive reached the end of its life and accepted no more writes.
     ReadOnly {
         /// Bytes that hosts wrote in the run.
         host_bytes: u64,
@@ -68,11 +68,11 @@ pub enum Cause {
         share: f64,
         /// Bytes that hosts did not write.
         bytes: u64,
-        /// What they are, the most first; empty where the source does not count it.
+        /// The parts of these bytes, largest first; empty if the source does not count them.
         #[serde(default)]
         parts: Vec<Part>,
     },
-    /// How much was still valid in collected reclaim units.
+    /// Collected reclaim units still held valid pages.
     Victims {
         /// Share of valid pages.
         valid_share: f64,
@@ -86,16 +86,17 @@ pub enum Cause {
         /// Jobs that share the handle.
         jobs: Vec<String>,
     },
-    /// The handle of whose data most was relocated; without attribution, out of whose reclaim units.
+    /// The handle whose data was relocated most; without attribution, the handle out of whose reclaim units most was
+    /// relocated.
     CostliestHandle {
         /// The handle.
         handle: String,
         /// Whether attribution shows whose data it was.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         attributed: bool,
-        /// Share of all relocated bytes, or with `partial` of all bytes beyond those of hosts.
+        /// Share of all relocated bytes, or with `partial` of all media bytes in excess of the host bytes.
         moved_share: f64,
-        /// Whether hosts wrote pages in part, which adds to the bytes of a handle, too.
+        /// Whether hosts wrote pages in part, which also adds to the bytes of a handle.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         partial: bool,
         /// Share of the host writes.
@@ -109,10 +110,10 @@ pub enum Cause {
     RelocatedAgain {
         /// Share of all relocated bytes.
         share: f64,
-        /// Number of initially isolated handles whose relocated data shares reclaim units; 0 where that is not known.
+        /// Number of initially isolated handles whose relocated data shares reclaim units; 0 if that is unknown.
         handles: u64,
     },
-    /// What the adaptive policy follows at the end.
+    /// The arrangement that the adaptive policy follows at the end.
     Adaptive {
         /// Policy, destination and separation.
         arrangement: String,
@@ -131,19 +132,19 @@ pub enum Cause {
         /// Share of the host's pages.
         share: f64,
     },
-    /// Writes went to other reclaim groups than the ones that hosts named, which were too full.
+    /// Writes went to reclaim groups other than those that hosts named, which had too little to reclaim.
     Spilled {
-        /// How often: for each segment of a reclaim unit once.
+        /// Number of segments of reclaim units written this way.
         segments: u64,
     },
-    /// What the drive programs in addition to host data and what garbage collection relocates.
+    /// Writes of the drive other than host data and relocation by garbage collection.
     Beside {
-        /// What for.
+        /// Purpose of the writes.
         what: Beside,
         /// Bytes per host byte.
         waf: f64,
     },
-    /// What the drive programs for a map that is not all in memory.
+    /// Writes of the drive for a map that is only partly in memory.
     MappingTable {
         /// Bytes per host byte.
         waf: f64,
@@ -151,10 +152,10 @@ pub enum Cause {
         reads: f64,
         /// Bytes of the map.
         map_bytes: u64,
-        /// Bytes of it in memory.
+        /// Bytes of the map that fit in memory.
         cache_bytes: u64,
     },
-    /// Reclaim units that are worn out and no longer used.
+    /// Reclaim units that are worn out and no longer in use.
     Retired {
         /// Their number.
         units: u64,
@@ -167,7 +168,7 @@ pub enum Cause {
         handle: String,
         /// Bytes of other handles relocated per host byte of this one.
         per_host_byte: f64,
-        /// The handles concerned, and what this one adds to their WAF.
+        /// The affected handles, and what this one adds to their WAF.
         inflates: Vec<Added>,
     },
     /// Save Sequential: a sequential stream that was collected too early.
@@ -187,7 +188,7 @@ pub enum Cause {
         /// Of the bytes invalidated in its reclaim units, the share that other handles invalidated.
         punched_by_others: f64,
     },
-    /// A handle that causes nearly all its cost itself.
+    /// A handle that itself causes nearly all of its cost.
     OwnCost {
         /// The handle.
         handle: String,
@@ -196,7 +197,7 @@ pub enum Cause {
         /// Share of its relocations that its own invalidations caused.
         own_cause: f64,
     },
-    /// What the slowest requests of a run with a clock wait for.
+    /// The part that dominates the latency of the slowest requests of a run with a clock.
     Tail {
         /// "read" or "write".
         direction: String,
@@ -206,32 +207,33 @@ pub enum Cause {
         us: f64,
         /// Median latency, microseconds.
         median_us: f64,
-        /// The part that takes most of the time of the requests beyond the percentile.
+        /// The part that takes most of the time of requests beyond the percentile.
         part: String,
         /// Its share of their time.
         share: f64,
     },
-    /// A served drive completed commands later than its media were done.
+    /// A served drive completed commands later than its media model.
     Late {
         /// Median, microseconds.
         median_us: f64,
         /// 99th percentile, microseconds.
         p99_us: f64,
     },
-    /// The share of the dies' time that the drive takes for itself, in a run with a clock.
+    /// The share of the dies' time that the drive uses for itself, in a run with a clock.
     BusyDies {
         /// Share of the time in which a die works.
         busy: f64,
-        /// Share of the time in which it programs or erases for garbage collection, or reads, unless `reads` has that.
+        /// Share of the time in which it programs or erases for garbage collection, including its reads unless `reads`
+        /// counts them.
         gc: f64,
-        /// Share of the time in which it reads for the drive itself, if not for garbage collection alone.
+        /// Share of the time in which it reads for the drive itself, if not only for garbage collection.
         #[serde(default, skip_serializing_if = "is_zero")]
         reads: f64,
-        /// What it reads for then.
+        /// The purposes of these reads.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         reads_for: Vec<Written>,
     },
-    /// Two runs compared: the one with the lowest and the one with the highest WAF.
+    /// A comparison of the runs with the lowest and the highest WAF.
     Comparison {
         /// The run with the lower WAF.
         best: String,
@@ -241,7 +243,8 @@ pub enum Cause {
         best_waf: f64,
         /// WAF of the second.
         worst_waf: f64,
-        /// Host writes at which they are compared, capacities; null for the end of runs of one length.
+        /// Host writes at which they are compared, capacities; null if runs of the same length are compared at their
+        /// end.
         #[serde(default)]
         volume: Option<f64>,
         /// Keys of the provenance in which they differ, with both values.
@@ -249,13 +252,13 @@ pub enum Cause {
     },
     /// Runs whose WAF differs by less than 1 %.
     SameWaf {
-        /// As of a comparison.
+        /// As in a comparison.
         #[serde(default)]
         volume: Option<f64>,
     },
 }
 
-/// What a drive programs media for, in addition to hosts and garbage collection.
+/// Causes of media writes other than hosts and garbage collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Beside {
@@ -312,7 +315,7 @@ impl Finding {
     }
 }
 
-/// Returns the attribution of a record, if it has one without contradictions.
+/// Returns the attribution of a record, if it has a consistent one.
 fn attribution(record: &Record) -> Option<&AttributionRecord> {
     record.attribution.as_ref().filter(|a| attributed::check(a).is_ok())
 }
@@ -328,7 +331,7 @@ pub struct Explanation {
     pub relocated_bytes: u64,
     /// Cost of each handle.
     pub handles: Vec<HandleCost>,
-    /// Collections of reclaim units that held relocated data of several handles; needs `wafer run --attribution`.
+    /// Collections of reclaim units with relocated data of several handles; needs `wafer run --attribution`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shared: Option<CollectedRecord>,
     /// Findings, from the whole device to single handles.
@@ -342,19 +345,19 @@ pub struct HandleCost {
     pub handle: String,
     /// Bytes that hosts wrote through it.
     pub host_bytes: u64,
-    /// Share of those in commands that begin where the last command of the handle ended.
+    /// Share of these bytes in commands that begin where the last command of the handle ended.
     pub sequential_share: Option<f64>,
-    /// With attribution 1 + bytes of its data relocated, wherever they were by then, per host byte; else
-    /// its media bytes over its host bytes. None without host bytes.
+    /// With attribution, 1 plus the relocated bytes of its data, wherever they were, per host byte; otherwise its media
+    /// bytes over its host bytes. None without host bytes.
     pub waf: Option<f64>,
-    /// Share of all relocated bytes that is its data; without attribution, of the bytes that the media wrote beyond those of
-    /// hosts, as [`HandleMetrics`](crate::metrics::HandleMetrics) has them.
+    /// Its data's share of all relocated bytes; without attribution, its share of the media bytes in excess of the host
+    /// bytes, as in [`HandleMetrics`](crate::metrics::HandleMetrics).
     pub moved_share: f64,
     /// Share of all relocated bytes that its invalidations caused.
     pub caused_share: Option<f64>,
     /// Of its relocated data, the share that its own invalidations caused.
     pub own_cause: Option<f64>,
-    /// Its reclaim units that were collected.
+    /// Number of its reclaim units that were collected.
     pub collected: Option<u64>,
     /// Of those, reclaim units without a valid page.
     pub empty: Option<u64>,

@@ -204,7 +204,7 @@ pub(super) fn of(cause: &Cause) -> (String, String) {
     }
 }
 
-/// Returns what dies do for the drive itself.
+/// Describes the work of dies for the drive itself.
 fn own(busy: f64, gc: f64, reads: f64, reads_for: &[Written]) -> String {
     let names: Vec<&str> = (reads_for.iter())
         .map(|what| match what {
@@ -227,13 +227,12 @@ fn own(busy: f64, gc: f64, reads: f64, reads_for: &[Written]) -> String {
     }
 }
 
-/// Returns a word as the first of a sentence.
 fn capitalized(word: &str) -> String {
     let mut letters = word.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// Returns the volume at which runs of different length are compared.
+/// Describes the volume at which runs of different length are compared.
 fn reached(volume: Option<f64>) -> String {
     volume.map_or_else(String::new, |v| format!(", at x{} of host writes", (v * 1e3).round() / 1e3))
 }
@@ -274,7 +273,7 @@ fn time(us: f64) -> String {
     if us < 999.5 { format!("{us:.0} µs") } else { format!("{:.2} ms", us / 1e3) }
 }
 
-/// Returns what a request does in a part of its time.
+/// Describes what a request does in a part of its time.
 fn waiting(part: &str) -> String {
     match part {
         "controller" => "in controller and driver".to_owned(),

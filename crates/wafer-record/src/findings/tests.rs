@@ -1,4 +1,4 @@
-//! Tables whose cause is known.
+//! Findings for tables whose cause is known.
 
 use super::attributed::{causes, check, costs, shared};
 use super::*;
@@ -30,7 +30,7 @@ fn explain(a: &AttributionRecord) -> Explanation {
     Explanation { name: "case".to_owned(), waf, relocated_bytes, handles, shared, findings }
 }
 
-/// 7 bytes were moved out of its reclaim units; the rest of what the media wrote for it were whole pages.
+/// 7 bytes were relocated out of its reclaim units; the rest of its media bytes completed pages.
 #[test]
 fn the_waf_of_a_handle_has_the_pages_that_hosts_wrote_in_part() {
     let a = two(0, [[5, 0], [0, 20]]);
@@ -92,7 +92,7 @@ fn a_sequential_stream_that_moves_was_collected_too_early() {
     assert_eq!((handle.as_str(), *moved_share, *punched_by_others), ("0", 1.0, 0.25));
     // The same data written at random is not.
     assert!(!explain(&two(100, [[300, 0], [100, 0]])).save_sequential());
-    // Nor if hardly anything of it moves.
+    // Nor is it if hardly any of its data is relocated.
     assert!(!explain(&two(900, [[30, 0], [0, 400]])).save_sequential());
 }
 
@@ -113,7 +113,7 @@ fn tables_that_do_not_fit_are_refused() {
     assert_eq!(check(&a).unwrap_err(), "its tables are not all of 2 handles");
 }
 
-/// A drive that was sent commands and wrote this many bytes.
+/// The record of a drive that received commands and wrote this many bytes.
 fn drive(commands: u64, rejected: u64, host_bytes: u64) -> Record {
     let counters = wafer_interface::Counters {
         commands,
@@ -174,7 +174,7 @@ fn the_tail_of_a_run_with_a_clock_names_what_it_waits_for() {
     assert_eq!(titles(&read(requests(100_000, 900.0))), [expected]);
     let trims = TimeRecord { trim: Some(requests(100_000, 900.0)), ..TimeRecord::default() };
     assert_eq!(titles(&trims), [expected.replace("Read", "Trim")]);
-    // A tail near the median, and one of too few requests, have no cause.
+    // A tail near the median has no cause, nor has a tail of too few requests.
     assert_eq!(titles(&read(requests(100_000, 110.0))), [""; 0]);
     assert_eq!(titles(&read(requests(1_000, 900.0))), [""; 0]);
     let dies = [("host_program", 0.3), ("gc_program", 0.3), ("erase", 0.2), ("idle", 0.2)]
@@ -225,7 +225,8 @@ fn what_the_adaptive_policy_chose_is_said_with_its_part_of_the_run() {
     assert!(!Finding::all(&record).iter().any(adapts));
 }
 
-/// A record of a device with pages of 4 KiB and a capacity of 1 MiB, whose media wrote `media` for 1 MiB a step.
+/// A record of a device with pages of 4 KiB and a capacity of 1 MiB, whose cumulative media bytes are `media` after
+/// each 1 MiB of host writes.
 fn of_counters(counters: wafer_interface::Counters, media: &[u64]) -> Record {
     const MIB: u64 = 1 << 20;
     let geometry = crate::record::GeometryRecord {
@@ -296,7 +297,7 @@ fn a_rising_waf_rests_on_many_collections() {
     assert_eq!([35, 1000].map(rises), [false, true]);
 }
 
-/// The reclaim units of a handle may hold, by the counters, little of the data that it cost.
+/// By the counters, little may be relocated out of the reclaim units of the handle whose data costs most.
 #[test]
 fn the_costliest_handle_is_the_one_of_the_table() {
     const MIB: u64 = 1 << 20;
@@ -325,7 +326,7 @@ fn writes_elsewhere_than_named_are_told() {
     let unknown = crate::Events { invalid_placement_identifier: 7, ..Default::default() };
     let expected = "7 writes named a placement identifier that their namespace does not define.";
     assert_eq!(Finding::all(&with(unknown))[0].title, expected);
-    // A drive in use counts by name.
+    // A drive in use counts events by name.
     let mut served = with(crate::Events::default());
     served.summary.events = None;
     let counts = vec![("implicitly modified handle".to_owned(), 3), ("other".to_owned(), 9)];
@@ -352,7 +353,7 @@ fn runs_are_compared_at_the_volume_that_all_reach() {
         let labels = ["a", "b"].map(str::to_owned);
         comparison(records, &labels)[0].title.clone()
     };
-    // The longer run has the higher WAF at its end, and the same where the other ends.
+    // The longer run has the higher WAF at its end, and the same WAF where the other ends.
     let short = run(&[MIB, 2 * MIB]);
     let long = run(&[MIB, 2 * MIB, 9 * MIB]);
     let expected = "The runs have the same WAF within 1 %, at x2 of host writes.";
@@ -360,7 +361,7 @@ fn runs_are_compared_at_the_volume_that_all_reach() {
     let equal = [run(&[MIB, 2 * MIB]), run(&[MIB, 4 * MIB])];
     let expected = "a writes 50 % less to the media per host byte than b (WAF 1.000 and 2.000).";
     assert_eq!(said(&equal), expected);
-    // One has hardly begun.
+    // One run has hardly begun.
     let mut begun = run(&[MIB]);
     (begun.summary.host_bytes, begun.timeline.host_bytes) = (4096, vec![4096]);
     let labels = ["a", "b"].map(str::to_owned);
@@ -382,12 +383,12 @@ fn a_handle_is_the_costliest_only_with_a_lead() {
     assert_eq!(found([1000, 1010], 0), None);
     let moved = found([1000, 2000], 0).unwrap();
     assert!(moved.contains("relocated") && moved.contains("handle 1"), "{moved}");
-    // What pages written in part add is not relocated.
+    // Writes added by partly written pages are not relocations.
     let added = found([1000, 2000], 1).unwrap();
     assert!(!added.contains("relocated") && added.starts_with("Handle 1 has"), "{added}");
 }
 
-/// What is still in the cache was programmed once.
+/// Data that is still in the cache was programmed once.
 #[test]
 fn an_slc_cache_adds_what_left_it() {
     // 4 MiB through a cache of 2 MiB and of 1 MiB, and pages of which hosts wrote half.
@@ -418,7 +419,7 @@ fn an_slc_cache_adds_what_left_it() {
     }
 }
 
-/// Only relocated data of initially isolated handles in one group is in the same reclaim units.
+/// Only relocated data of initially isolated handles in one group shares reclaim units.
 #[test]
 fn relocated_data_shares_reclaim_units_only_where_it_can() {
     const MIB: u64 = 1 << 20;
@@ -449,7 +450,7 @@ fn relocated_data_shares_reclaim_units_only_where_it_can() {
     assert!(!handles(other, 1, [MIB, MIB], 0));
 }
 
-/// The media time reads for garbage collection, for pages written in part, for the map and for folds alike.
+/// The media model counts reads for garbage collection, partly written pages, the map and folds together.
 #[test]
 fn dies_are_busy_with_what_the_counters_show() {
     let dies = [("host_program", 0.4), ("gc_read", 0.1), ("gc_program", 0.2), ("erase", 0.1)];

@@ -1,23 +1,23 @@
-//! Findings about the time of a run with a clock: what its slowest requests wait for, and what keeps the dies busy.
+//! Findings about a run with a clock: what its slowest requests wait for, and what keeps the dies busy.
 
 use super::Cause;
 use crate::Summary;
 use crate::metrics::Written;
 use crate::time::{Direction, Requests, TimeRecord};
 
-/// Percentiles to speak of, each with the percentile where the requests beyond it end; the highest that has enough
-/// requests is taken.
+/// Candidate percentiles, each with the upper end of the band of slower requests. The highest one with enough requests
+/// is used.
 const TAILS: [(f64, f64); 3] = [(99.9, 99.99), (99.0, 99.9), (90.0, 99.0)];
-/// A percentile needs this many slower requests to say anything.
+/// Minimum number of slower requests for a percentile to be meaningful.
 const FEWEST: f64 = 50.0;
-/// A tail below this multiple of the median has no cause worth naming.
+/// A tail is explained only if it is at least this multiple of the median.
 const TAIL: f64 = 2.0;
-/// What the drive does for itself is mentioned from this share of the time of the dies.
+/// Minimum share of the dies' time at which the work of the drive for itself is mentioned.
 const BACKGROUND: f64 = 0.02;
-/// Late completions are mentioned from this share of the median latency.
+/// Minimum share of the median latency at which late completions are mentioned.
 const LATE: f64 = 0.1;
 
-/// Returns the causes that the times of a run with these counters show.
+/// Returns the causes that the times of a run and its counters show.
 pub(super) fn causes(time: &TimeRecord, counters: &Summary) -> Vec<Cause> {
     let tails = time.each().filter_map(|(direction, all)| tail(direction, all));
     tails.chain(background(time, counters)).chain(late(time)).collect()
@@ -51,7 +51,7 @@ fn late(time: &TimeRecord) -> Option<Cause> {
     (median_us >= LATE * least).then_some(Cause::Late { median_us, p99_us })
 }
 
-/// The media time all reads of the drive itself alike; its counters tell what they are for.
+/// The media model counts all background reads together; the counters of the device show what they are for.
 fn background(time: &TimeRecord, s: &Summary) -> Option<Cause> {
     let of = |work: &str| time.dies.get(work).copied().unwrap_or(0.0);
     let some = |pages: Option<u64>| pages.unwrap_or(0) > 0;

@@ -1,4 +1,4 @@
-//! WAF and bandwidth of a record, in columns that pages and Python show as they are.
+//! WAF and bandwidth of a record as columns, which pages and Python show as they are.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::statistics::interpolate;
 use crate::text::ratio;
 use crate::{HandleKey, Record, Series, Snapshot, Timeline};
 
-/// Volumes so near to each other, in capacities, have the same name in tables.
+/// Volumes closer than this, in capacities, have the same name in tables.
 const SAME: f64 = 5e-4;
 
 /// Returns the volumes, in multiples of the logical capacity, at which tables show the WAF of a run that ends at `end`:
@@ -22,7 +22,7 @@ pub fn volumes(end: f64) -> Vec<f64> {
     round.chain([end]).collect()
 }
 
-/// Intervals of instantaneous WAF in addition to one sample, as shares of the run.
+/// Lengths of the intervals of instantaneous WAF, besides single samples, as shares of the run.
 const SHARES: [f64; 3] = [0.01, 0.05, 0.1];
 
 /// WAF and bandwidth over the timeline. Ratios are rounded to six decimals.
@@ -30,12 +30,12 @@ const SHARES: [f64; 3] = [0.01, 0.05, 0.1];
 pub struct Metrics {
     /// Share of the media bytes that hosts did not write.
     pub added_share: f64,
-    /// What these are, the most first; absent where the source does not count it.
+    /// The parts of these bytes, largest first; absent if the source does not count them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Part>,
     /// WAF of the device at each point of the timeline.
     pub device: Ratios,
-    /// WAF of each handle at each point of the timeline, and its part in what was relocated.
+    /// WAF of each handle at each point of the timeline, and its share of the relocated bytes.
     pub handles: BTreeMap<HandleKey, HandleMetrics>,
     /// Instantaneous WAF over longer intervals.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -43,38 +43,38 @@ pub struct Metrics {
     /// Cumulative WAF at round volumes and, last, at the end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub volumes: Vec<AtVolume>,
-    /// Bandwidth of host writes since the point before, bytes per second; where the timeline has times.
+    /// Bandwidth of host writes since the previous point, bytes per second; absent if the timeline has no times.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub host_bytes_per_second: Vec<Option<u64>>,
-    /// Bandwidth of media writes since the point before, bytes per second; where the timeline has times.
+    /// Bandwidth of media writes since the previous point, bytes per second; absent if the timeline has no times.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub media_bytes_per_second: Vec<Option<u64>>,
 }
 
-/// WAF at points: null where the host wrote nothing.
+/// WAF at points; null where the host wrote nothing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Ratios {
     /// Media bytes over host bytes since the start.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cumulative: Vec<Option<f64>>,
-    /// Media bytes over host bytes since the point before.
+    /// Media bytes over host bytes since the previous point.
     pub instantaneous: Vec<Option<f64>>,
-    /// Indices of points since whose predecessor only the media was written: GC worked alone, and no
+    /// Indices of points before which, since the previous point, only the media was written: GC worked alone, and no
     /// finite ratio is right. A clamped WAF shows its limit there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gc_only: Vec<u32>,
 }
 
-/// WAF of a handle, and its part in what was relocated.
+/// WAF of a handle, and its share of the relocated bytes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HandleMetrics {
-    /// Media bytes over host bytes at the end; null where hosts wrote nothing through the handle.
+    /// Media bytes over host bytes at the end; null if hosts wrote nothing through the handle.
     pub waf: Option<f64>,
-    /// Bytes relocated out of reclaim units of the handle, and what pages written in part add to the host bytes. Where a
-    /// cache unites writes of hosts (`firmware.write_buffer`, `firmware.slc_cache`): the bytes relocated, if the record has
-    /// attribution; without it less than that, by the host bytes that were united.
+    /// Bytes relocated out of reclaim units of the handle, plus what partly written pages add to the host bytes. If a
+    /// cache merges host writes (`firmware.write_buffer`, `firmware.slc_cache`): the bytes relocated if the record has
+    /// attribution, otherwise less than that by the host bytes that were merged.
     pub moved_bytes: u64,
-    /// Share of those of all handles.
+    /// Share of the `moved_bytes` of all handles.
     pub moved_share: f64,
     /// WAF over the timeline.
     #[serde(flatten)]
@@ -129,7 +129,7 @@ impl Metrics {
         }
     }
 
-    /// Computes the metrics of one point, `now`, that follows another: what a live page appends.
+    /// Computes the metrics of one point, `now`, that follows another. A live page appends them.
     pub fn between(before: &Snapshot, now: &Snapshot) -> Self {
         let reset = now.counters.host_bytes < before.counters.host_bytes;
         let pair = |a: u64, b: u64| vec![if reset { 0 } else { a }, b];
@@ -189,8 +189,8 @@ impl Ratios {
 }
 
 impl Interval {
-    /// Returns intervals of this share of the run, the last of which ends with the run; none if an interval
-    /// is a single sample.
+    /// Returns intervals of this share of the run, the last of which ends with the run; `None` if an interval would be
+    /// a single sample.
     fn of(timeline: &Timeline, share: f64) -> Option<Self> {
         let samples = timeline.host_bytes.len();
         let every = (samples as f64 * share).round() as usize;
@@ -211,14 +211,14 @@ impl Interval {
 }
 
 impl AtVolume {
-    /// Returns the WAF at a volume; none beyond the end, and where the history begins later.
+    /// Returns the WAF at a volume; `None` beyond the end or before the history begins.
     pub(crate) fn of(record: &Record, volume: f64) -> Option<Self> {
         let logical = record.logical_bytes();
         let host = (volume * logical as f64).round() as u64;
         let end = record.timeline.host_bytes.last().copied()?;
-        // A run that stops at this volume may end a block before it.
+        // A run up to this volume may end one block before it.
         let reached = host > 0 && host as f64 <= end as f64 * (1.0 + 1e-6);
-        // Before the first sample nothing is known of the way there: a drive may have written for days.
+        // The history before the first sample is unknown: a drive may have written for days.
         let seen = record.timeline.host_bytes.first().is_some_and(|first| *first <= host.min(end));
         let waf =
             record.timeline.media_at(host.min(end)).filter(|_| reached && seen)? / host as f64;
@@ -233,7 +233,7 @@ impl AtVolume {
     }
 }
 
-/// Returns the bytes moved out of the reclaim units of each owner, where only attribution shows them.
+/// Returns the bytes relocated out of the reclaim units of each owner, if only attribution shows them.
 fn moved_by_owner(record: &Record) -> Option<BTreeMap<&str, u64>> {
     let attribution = record.attribution.as_ref().filter(|_| record.unites_writes())?;
     let moved = attribution.collected.iter().map(|collected| collected.relocated_bytes);
@@ -258,7 +258,7 @@ fn handles(
     timeline.handles.iter().map(|(key, s)| (*key, metrics(key, s))).collect()
 }
 
-/// Growth per second of host and media bytes since the point before.
+/// Returns the growth per second of host and media bytes since the previous point.
 fn rates(timeline: &Timeline) -> (Vec<Option<u64>>, Vec<Option<u64>>) {
     let of = |values: &[u64]| -> Vec<Option<u64>> {
         let mut last = (0.0, 0);
@@ -306,7 +306,7 @@ mod tests {
         assert_eq!(volumes(4.2), [1.0, 2.0, 3.0, 4.2]);
         assert_eq!(volumes(3.0), [1.0, 2.0, 3.0]);
         assert_eq!(volumes(0.5), [0.5]);
-        // A page more than two capacities.
+        // One page more than two capacities.
         assert_eq!(volumes(2.00006), [1.0, 2.00006]);
         assert_eq!(volumes(1100.0)[9..], [30.0, 50.0, 100.0, 200.0, 500.0, 1000.0, 1100.0]);
     }
@@ -328,7 +328,7 @@ mod tests {
         assert_eq!(metrics.media_bytes_per_second, [Some(150)]);
         let alone = Metrics::between(&at(1.0, 100, 100), &at(2.0, 100, 300));
         assert_eq!((alone.device.instantaneous, alone.device.gc_only), (vec![None], vec![0]));
-        // Counters that were reset begin at zero.
+        // Counters that were reset start from zero.
         let reset = Metrics::between(&at(1.0, 100, 100), &at(2.0, 10, 30));
         assert_eq!(reset.device.instantaneous, [Some(3.0)]);
     }

@@ -1,4 +1,4 @@
-//! What the media wrote and hosts did not, by its reason.
+//! The media bytes that hosts did not write, by their cause.
 
 use std::cmp::Reverse;
 
@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 use crate::{Record, Summary};
 use wafer_interface::FirmwareConfig;
 
-/// A part of what the media wrote and hosts did not.
+/// A part of the media bytes that hosts did not write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Part {
-    /// What it is.
+    /// The cause of these writes.
     pub what: Written,
-    /// Its size.
+    /// Bytes written.
     pub bytes: u64,
 }
 
@@ -36,14 +36,15 @@ pub enum Written {
 }
 
 impl Summary {
-    /// Returns the pages that left the SLC cache, if there is one. Only these were programmed twice.
+    /// Returns the number of pages that left the SLC cache, if there is one. Only these were programmed twice.
     pub(crate) fn folded_pages(&self) -> Option<u64> {
         self.cache_pages.and(self.host_pages)
     }
 }
 
 impl Record {
-    /// Returns the bytes that the media wrote beyond those of hosts, which may cost less where a cache unites them.
+    /// Returns the bytes that the media wrote in addition to those of hosts. With a cache that merges host writes, this
+    /// may exceed the media bytes minus the host bytes.
     pub fn added_bytes(&self) -> u64 {
         let s = &self.summary;
         let page = self.provenance.geometry.as_ref().map_or(0, |g| g.page_bytes);
@@ -57,18 +58,19 @@ impl Record {
         FirmwareConfig::deserialize(self.provenance.config.as_ref()?.get("firmware")?).ok()
     }
 
-    /// Whether a cache merges writes, so that the media bytes of a handle do not show what was moved out of its units.
+    /// Returns whether a cache merges host writes, in which case the media bytes of a handle do not show what was
+    /// relocated out of its reclaim units.
     pub fn unites_writes(&self) -> bool {
         self.firmware().is_some_and(|f| f.write_buffer.0 > 0 || f.slc_cache.0 > 0)
     }
 }
 
-/// Returns what the media wrote and hosts did not, the most first.
+/// Returns the parts of the media bytes that hosts did not write, largest first.
 pub(crate) fn parts(record: &Record) -> Vec<Part> {
     let s = &record.summary;
     let page = record.provenance.geometry.as_ref().map_or(0, |g| g.page_bytes);
     let maintained = s.maintained_pages.unwrap_or(0);
-    // A cache programs whole pages first.
+    // With a cache, whole pages are first programmed into it.
     let whole = s.cache_pages.or(s.host_pages);
     let in_part = whole.filter(|_| s.rmw_pages.unwrap_or(0) > 0);
     let pages = [

@@ -35,7 +35,7 @@ fn a_sparkline_keeps_the_peak_of_each_group() {
     assert_eq!(sparkline(&[Some(1.0), Some(1.0)], 10), "▁▁");
 }
 
-/// The history of a drive may begin anywhere. What it wrote before is not spread evenly over the way there.
+/// The history of a drive may begin at any volume. Its writes before that are not spread evenly.
 #[test]
 fn volumes_before_the_first_sample_have_no_waf() {
     let record: crate::Record = serde_json::from_value(serde_json::json!({

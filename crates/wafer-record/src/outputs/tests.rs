@@ -1,4 +1,4 @@
-//! What outputs refuse, and what a failed write leaves.
+//! Refused outputs, and failed writes.
 
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 

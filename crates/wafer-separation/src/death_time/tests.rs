@@ -15,10 +15,10 @@ fn equal_lives_are_a_turn_and_others_are_not() {
         deaths.sample(0, old(0, 1000 + at % 3 * 50, 0), at);
         deaths.sample(1, old(1, at * 7919 % 2000, 0), at);
     }
-    // 256 samples of lives of 1,000 to 1,100.
+    // 256 samples of lifetimes of 1,000 to 1,100.
     assert!(deaths.death_time(0, None, 5000).abs_diff(6050) <= 2);
     assert_eq!(deaths.death_time(1, None, 5000), 0);
-    // The stream itself is not divided, and what nobody is known to overwrite neither.
+    // Neither the stream itself is divided nor pages with unknown death time.
     assert_eq!(deaths.class(0, 6050, 5000), 0);
 }
 

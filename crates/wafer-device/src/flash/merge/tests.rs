@@ -3,8 +3,7 @@ use wafer_policies::Purpose;
 
 #[test]
 fn pages_are_handed_out_evenly() {
-    // The first half of the pages takes half of each part: 150 of 300, within 1.5 over 400
-    // trials.
+    // The first half of the pages gets half of each part: 150 of 300, within 1.5 over 400 trials.
     let mut first = 0;
     for trial in 0..400 {
         let mut rng = DeviceRng::new(trial, Purpose::Segments);

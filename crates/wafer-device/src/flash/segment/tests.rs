@@ -1,7 +1,7 @@
 use super::*;
 use wafer_policies::Purpose;
 
-/// A label of 300 pages in reclaim unit 1 and 700 in 2.
+/// A divided label with 300 pages in reclaim unit 1 and 700 in reclaim unit 2.
 fn divided() -> (Segments, Label) {
     let mut segments = Segments::new(9, false, DeviceRng::new(5, Purpose::Segments));
     let label = segments.allocate(1, 1000, Written::default());
@@ -52,12 +52,12 @@ fn a_part_divides_again_and_all_numbers_come_back() {
     assert_eq!(segments.divided().count(), 0);
 }
 
-/// Merging makes parts segments of their own, and separation goes by how long their pages lived.
+/// Merging turns parts into segments, and separation uses how long their pages lived.
 #[test]
 fn parts_inherit_how_their_segment_was_written() {
     let mut segments = Segments::new(9, true, DeviceRng::new(5, Purpose::Segments));
     let written = |born| Written { origin: 3, born, death_time: 1000 + born };
-    // A number that was in use before holds other times.
+    // A number that was in use before has other times.
     let stale = segments.allocate(1, 10, written(1));
     segments.release(stale);
     let label = segments.allocate(1, 100, written(70));
@@ -69,7 +69,7 @@ fn parts_inherit_how_their_segment_was_written() {
     }
 }
 
-/// What the host wrote to class 2, and what was relocated to it, which is of generation 3.
+/// Data that the host wrote to class 2, and data relocated to it, which is of generation 3.
 #[test]
 fn content_has_the_class_of_its_reclaim_unit() {
     let unit = |class, generation| ReclaimUnit { class, generation, ..ReclaimUnit::empty() };
@@ -79,7 +79,7 @@ fn content_has_the_class_of_its_reclaim_unit() {
     assert_eq!(segments.content(label, &units, 5).unwrap().class(), 2);
     segments.hot[label as usize].ru = 1;
     assert_eq!(segments.content(label, &units, 5).unwrap().class(), 2);
-    // Divided: where the first part that holds valid pages is.
+    // If divided, the class is that of the first part that holds valid pages.
     let (first, rest) = segments.divide(label, 4);
     segments.hot[rest as usize].ru = 2;
     let units = [units[0].clone(), units[1].clone(), unit(5, 0)];

@@ -1,4 +1,4 @@
-//! Each direction has results of its own.
+//! Each direction has its own results.
 
 use super::*;
 
@@ -27,13 +27,13 @@ fn a_synchronous_write_completes_when_it_is_durable() {
         run(&jobs, &Options { set, ..Options::default() })
     };
     let mean = |option: &str, set: &[&str]| run(option, set).time.unwrap().write.unwrap().mean_us;
-    // With power-loss protection it is durable in the buffer.
+    // With power-loss protection, it is durable in the buffer.
     assert_eq!(mean("sync=1", &[]), mean("sync=0", &[]));
     let bare = &["timing.buffer_protected=false"][..];
     let (plain, sync) = (mean("", bare), mean("sync=dsync", bare));
     assert!(plain < 50.0 && sync > 700.0, "{plain} {sync}");
     assert_eq!(mean("writefua=1", bare), sync);
-    // A Flush after each write waits for as much, and is a command more.
+    // A Flush after each write waits just as long, and is an additional command.
     let time = run("fsync=1", bare).time.unwrap();
     let flushed = time.write.unwrap().mean_us + time.flush.unwrap().mean_us;
     assert!(sync < flushed && flushed < sync + 30.0, "{sync} {flushed}");
@@ -41,7 +41,7 @@ fn a_synchronous_write_completes_when_it_is_durable() {
     assert_eq!((end.write.unwrap().count, end.flush.unwrap().count), (256, 1));
 }
 
-/// A write larger than the buffer goes through it in pieces: the dies never wait for the next one.
+/// A write larger than the buffer goes through it in pieces, and the dies never wait for the next piece.
 #[test]
 fn large_writes_keep_the_dies_busy() {
     let time = |bytes: &str| {
@@ -50,7 +50,7 @@ fn large_writes_keep_the_dies_busy() {
     };
     let rate = |time: &TimeRecord| time.write.as_ref().unwrap().bytes_per_second;
     let small = rate(&time("128k"));
-    // The buffer has 2 MiB.
+    // The buffer is 2 MiB.
     for bytes in ["1536k", "2m", "3m", "8m"] {
         let large = time(bytes);
         let idle = large.dies.get("idle").copied().unwrap_or(0.0);
@@ -66,7 +66,7 @@ fn flushes_have_their_own_latency() {
         let record = run(jobs, &Options { set, ..Options::default() });
         let time = record.time.as_ref().unwrap();
         let flush = time.flush.clone().unwrap();
-        // 1,024 writes; none follows the last of them, not even a Flush.
+        // 1,024 writes; nothing follows the last of them, not even a Flush.
         assert_eq!((flush.count, flush.bytes), (63, 0));
         assert_eq!(
             (time.jobs["w"].flush.as_ref().unwrap().count, &time.jobs["r"].flush),
@@ -88,7 +88,8 @@ fn flushes_have_their_own_latency() {
         assert!((all - 100.0).abs() < 1e-9, "{all}");
         flush.mean_us
     };
-    // With power-loss protection a Flush takes the controller's time; without, it waits for a program, which a drive fills up.
+    // With power-loss protection, a Flush takes only the controller's time; without, it waits for a program, which the
+    // drive pads.
     let (protected, programmed) = (flush(&[]), flush(&["timing.buffer_protected=false"]));
     assert!(protected < 10.0 && programmed > 700.0, "{protected} {programmed}");
 }

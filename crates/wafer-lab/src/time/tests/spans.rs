@@ -24,7 +24,7 @@ fn a_volume_ends_a_run_exactly() {
     }
 }
 
-/// Commands that the volume leaves no room for take no time, however late they were to come.
+/// Commands beyond the volume take no time, however late they would arrive.
 #[test]
 fn time_ends_with_the_volume() {
     let rated = "[a]\nrw=randwrite\nbs=4k\nsize=100%\nrate_iops=10\niodepth=32\n";
@@ -37,7 +37,7 @@ fn time_ends_with_the_volume() {
     }
 }
 
-/// As in fio, where a job waits for its next command until its time is up.
+/// As in fio, a job waits for its next command until its run time is up.
 #[test]
 fn a_job_lasts_for_its_runtime_although_its_last_command_completes_before() {
     let rated = "rw=randwrite\nbs=4k\nsize=100%\nrate_iops=10\niodepth=32\nruntime=1s\n";
@@ -50,11 +50,11 @@ fn a_job_lasts_for_its_runtime_although_its_last_command_completes_before() {
     let two = time(&format!("[a]\n{rated}{next}"), &Options::default());
     assert!((two.seconds - 1.5).abs() < 0.001, "{}", two.seconds);
     assert_eq!(two.jobs["a"].seconds, 1.0);
-    // A run that ends before takes its jobs along.
+    // A run that ends earlier ends its jobs.
     let volume = Some("20KiB".parse().unwrap());
     let cut = time(&format!("[a]\n{rated}{next}"), &Options { volume, ..Options::default() });
     assert!((cut.jobs["a"].seconds - 0.4).abs() < 0.001, "{}", cut.jobs["a"].seconds);
-    // So do jobs of tenants, the second as well as the first.
+    // The same holds for jobs of tenants, the second as well as the first.
     let tenant = |name: &str, rate: u32, runtime: &str| {
         format!(
             "[[tenants]]\nname = {name:?}\n[tenants.workload]\nfio_text = \"\"\"\n[a]\nrw=randwrite\nbs=4k\n\
@@ -67,7 +67,7 @@ fn a_job_lasts_for_its_runtime_although_its_last_command_completes_before() {
     assert_eq!((tenants.seconds, lasted), (1.2, [1.0, 1.2]));
 }
 
-/// At a low rate the first command comes long after the job has begun.
+/// At a low rate, the first command arrives long after the job has begun.
 #[test]
 fn a_job_begins_before_its_first_command() {
     let rare = |more: &str| {
@@ -81,7 +81,7 @@ fn a_job_begins_before_its_first_command() {
         assert_eq!((record.seconds, record.jobs["a"].seconds), (3.0, 3.0), "seed {seed}");
         let count = record.write.map_or(0, |writes| writes.count);
         assert!(count < 10, "{count}");
-        // The delay is no part of its time, but of the run's.
+        // The delay is not part of the job's time, but of the run's.
         let late = time(&rare("startdelay=2s\n"), &options);
         assert_eq!(late.jobs["a"].seconds, 3.0, "seed {seed}");
         let text = format!(
@@ -109,7 +109,7 @@ fn a_ramp_does_not_count() {
     let shares: f64 = record.dies.values().sum();
     assert!((shares - 1.0).abs() < 1e-9, "{shares}");
     assert_eq!(time(&jobs(""), &Options::default()).write.unwrap().count, 2000);
-    // It ends between two commands.
+    // The ramp ends between two commands.
     let few =
         "[w]\nrw=randwrite\nbs=4k\nrate_iops=2\ntime_based=1\nruntime=1900ms\nramp_time=250ms\n";
     let record = time(few, &Options::default());

@@ -2,8 +2,9 @@
 
 use super::*;
 
-/// The interactive response time law (Denning and Buzen 1978): a closed loop of N commands with time Z to think does
-/// N / (R + Z) commands a second, R the mean latency. Tenants share what the drive does, not a ratio given to them.
+/// The interactive response time law (Denning and Buzen 1978): a closed loop of N commands with think time Z executes N
+/// / (R + Z) commands per second, where R is the mean latency. Tenants share what the drive can do, not in a given
+/// ratio.
 #[test]
 fn tenants_in_time_keep_the_interactive_response_time_law() {
     let tenants = |think: f64| {
@@ -35,7 +36,7 @@ fn tenants_in_time_keep_the_interactive_response_time_law() {
     assert!(shares[1] < 0.3, "{shares:?}");
 }
 
-/// A write that crosses the end of a placed range is two commands and takes one place of the job's `iodepth`.
+/// A write that crosses the end of a placed range becomes two commands, but counts once in the job's `iodepth`.
 #[test]
 fn requests_in_two_ranges_do_not_deepen_the_queue() {
     let text = "volume = \"2x\"\n[[tenants]]\nname = \"a\"\n\
@@ -65,7 +66,7 @@ fn tenants_have_latencies_however_they_share_the_drive() {
         let all = time.write.as_ref().unwrap().bytes as f64;
         assert_eq!(written("a") + written("b"), all);
         let expected = if rates.is_some() { 0.25 } else { 0.5 };
-        // Sizes from 512 B to 64 KiB are drawn, of which a run this short has few.
+        // Sizes are drawn from 512 B to 64 KiB, of which a run this short has few.
         assert!((written("a") / all - expected).abs() < 0.03, "{}", written("a") / all);
     }
 }

@@ -2,11 +2,11 @@
 
 use super::*;
 
-/// By its times a trace decides how fast it is; with a depth the drive does.
+/// By its timestamps, a trace determines its own speed; with a depth, the drive does.
 #[test]
 fn a_trace_goes_by_time_or_by_depth() {
     let folder = tempfile::tempdir().unwrap();
-    // 400 reads of all dies, a second apart.
+    // 400 reads over all dies, one second apart.
     let rows: String = (0..400)
         .map(|i| format!("1,R,{},4096,{}\n", (i * 37 % 400) * 65536, i * 1_000_000))
         .collect();
@@ -29,12 +29,12 @@ fn a_trace_goes_by_time_or_by_depth() {
     assert!((by_time - 399.0).abs() < 0.1 && alone < 90.0, "{by_time} {alone}");
     let fast = one("speed = 10.0\n").0;
     assert!((fast - 39.9).abs() < 0.1, "{fast}");
-    // One after the other, and four dies side by side.
+    // One after the other, and four dies in parallel.
     let (one_by_one, latency) = one("queue_depth = 1\n");
     assert!((one_by_one * 1e6 / (400.0 * latency) - 1.0).abs() < 0.01, "{one_by_one} {latency}");
     let (eight, latency) = one("queue_depth = 8\n");
     assert!(eight < 0.45 * one_by_one && latency > alone, "{eight} {latency}");
-    // Several traces have as many in flight as all together; these meet on the same dies.
+    // The commands in flight of several traces add up; these traces meet on the same dies.
     let each = |options: &str| format!("{{ file = \"reads.csv\", format = \"alibaba\"{options} }}");
     let both = format!("traces = [{0}, {0}]\n", each(", queue_depth = 4"));
     let both = run(&both).unwrap().time.unwrap();

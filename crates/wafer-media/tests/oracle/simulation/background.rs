@@ -139,7 +139,7 @@ impl Drive<'_> {
         self.pacing[group].host_wrote(u64::from(pages));
     }
 
-    /// Reads the pages of which a write has only a part, unless the buffer holds them.
+    /// Reads the pages that a write covers in part, unless the buffer holds them.
     pub(super) fn read_old_pages(&mut self, number: usize) {
         for work in self.flights[number].work {
             let (ru, first, pages) = match *work {
@@ -161,14 +161,14 @@ impl Drive<'_> {
         }
     }
 
-    /// Returns the group whose range of reclaim units has this one.
+    /// Returns the group whose range of reclaim units contains this one.
     pub(super) fn group_of(&self, ru: RuId) -> usize {
         let groups = u64::from(self.shape.groups);
         let begin = |group: u64| u64::from(self.shape.ru_count) * group / groups;
         (0..groups).find(|group| u64::from(ru.0) < begin(group + 1)).unwrap() as usize
     }
 
-    /// Returns the group of the first reclaim unit that a request names for its host, or the first group.
+    /// Returns the group of the first reclaim unit that a request reads or writes for its host, or the first group.
     pub(super) fn group_of_request(&self, number: usize) -> usize {
         for work in self.flights[number].work {
             match *work {
@@ -227,7 +227,7 @@ impl Drive<'_> {
         self.dies[die].queue(Job { work, ready, length, frees, program: self.programs, slice });
     }
 
-    /// Returns the pages of one read of the cells, and of one program of the SLC cache.
+    /// Returns the pages in one read of the cells, and in one program of the SLC cache.
     pub(super) fn unit(&self) -> u64 {
         u64::from(self.config.planes) * self.config.plane_page.0 / self.shape.page_bytes
     }
@@ -256,7 +256,8 @@ impl Drive<'_> {
         }
     }
 
-    /// Returns the dies of what is programmed beside a reclaim unit or for the whole drive, and the place of its counts.
+    /// Returns the dies that program data outside reclaim units for a group or for the whole drive, and the index of
+    /// its counts.
     fn beside(&self, ru: Option<RuId>) -> (std::ops::Range<usize>, usize) {
         match ru {
             Some(ru) => (self.dies_of(ru), self.group_of(ru)),
@@ -273,7 +274,7 @@ impl Drive<'_> {
         self.send_to(die, stripe as u32, length, Work::MetadataProgram, [0, 0]);
     }
 
-    /// Programs whole stripes beside the reclaim units.
+    /// Programs whole stripes outside the reclaim units.
     pub(super) fn program_beside(&mut self, ru: Option<RuId>, pages: u32) {
         let stripe = self.config.program_bytes() / self.shape.page_bytes;
         let (dies, place) = self.beside(ru);
@@ -309,7 +310,7 @@ impl Drive<'_> {
         }
     }
 
-    /// Programs what a reclaim unit has received: in the time of so many pages, or filled up in that of a whole program.
+    /// Programs what a reclaim unit has received: in the time of its pages, or padded in that of a whole program.
     pub(super) fn program(&mut self, ru: RuId, work: Work, is_filled_up: bool) {
         let Filling { pages, host, programs, .. } = self.filling[ru.index()];
         let filling = &mut self.filling[ru.index()];
@@ -322,7 +323,7 @@ impl Drive<'_> {
         self.send_to(die, pages, length, work, [u64::from(host), u64::from(relocated)]);
     }
 
-    /// Sends pages over the channel of a die to a program of so long.
+    /// Sends pages over the channel of a die to a program of the given length.
     pub(super) fn send_to(
         &mut self,
         die: usize,

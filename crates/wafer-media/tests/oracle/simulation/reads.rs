@@ -1,4 +1,4 @@
-//! Reads of hosts: the units of their cells on the dies, until all have been brought.
+//! Host reads: their units on the dies, until all data has been transferred.
 
 use wafer_interface::{Cause, MediaWork, RuId};
 use wafer_media::{Part, Parts, Time, Work};
@@ -28,7 +28,7 @@ impl Drive<'_> {
         }
         let bytes = u64::from(read.pages) * self.shape.page_bytes;
         let sectors = flight.request.bytes.div_ceil(4096);
-        // A part of the map is a page.
+        // A part of the map is one page.
         let is_part = read.part.is_some() && sectors > 0;
         let bytes = if is_part { bytes.min(sectors * 4096) } else { bytes };
         self.events.push((self.now, read.request, Event::Read { die, bytes }));
