@@ -17,9 +17,9 @@ pub enum Class {
     Calibrated,
     /// Parts of what was measured are not modelled; right in kind.
     Sketch,
-    /// Recorded traffic of the same program at another size, replayed: nothing was fitted.
+    /// Recorded traffic of the same program, replayed at another size: nothing was fitted.
     Captured,
-    /// The model does not give it; the reason says why, as far as known.
+    /// The model does not reproduce it; the reason says why, as far as known.
     NotReproduced,
 }
 
@@ -40,7 +40,7 @@ impl fmt::Display for Class {
 pub struct Row {
     /// Name within the study.
     pub id: String,
-    /// How ours is computed from the records.
+    /// Computes our figure from the records.
     pub metric: Metric,
     /// The published figure.
     pub published: f64,
@@ -50,6 +50,6 @@ pub struct Row {
     pub tolerance: f64,
     /// Figure, table or file of the source.
     pub source: Option<String>,
-    /// Why it misses, if it does and the reason is known.
+    /// The reason for a miss, if known.
     pub reason: Option<String>,
 }
