@@ -274,7 +274,6 @@ pub(super) fn all(
     all
 }
 
-/// Returns the number of groups.
 pub(super) fn used(groups: &[u16]) -> usize {
     groups.iter().max().map_or(0, |g| usize::from(*g) + 1)
 }

@@ -9,7 +9,6 @@ use wafer_trace::PlaceMap;
 use super::log::{Log, pages};
 use super::oracle::DeathTimes;
 
-/// A placement scheme.
 pub(super) enum Scheme {
     /// All writes to the first handle.
     One,

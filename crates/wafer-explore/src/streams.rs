@@ -57,7 +57,6 @@ const GLOBAL: [(&str, &str); 6] = [
     ("runtime", "10d"),
 ];
 
-/// Returns the job file of streams.
 pub(crate) fn job_file(streams: &[Stream]) -> String {
     let mut text = String::from("[global]\n");
     for (key, value) in GLOBAL {

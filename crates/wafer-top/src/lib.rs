@@ -29,7 +29,7 @@ pub enum TopError {
     /// A server does not return the state of a drive.
     #[error("{address}: {reason}")]
     Server {
-        /// The address asked.
+        /// The address of the request.
         address: String,
         /// The reason.
         reason: String,

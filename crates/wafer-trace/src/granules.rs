@@ -86,7 +86,6 @@ impl Growing {
         self.ranges.len() as i64 - before
     }
 
-    /// Returns the set.
     pub(super) fn finish(self) -> Granules {
         let mut before = 0;
         let ranked = self.ranges.into_iter().map(|(first, end)| {

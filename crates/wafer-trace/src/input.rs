@@ -68,7 +68,6 @@ impl<R: Read> Read for Proportionate<R> {
     }
 }
 
-/// Opens a file.
 pub(super) fn open(path: &Path) -> io::Result<Input> {
     let file = File::open(path)?;
     if file.metadata()?.is_dir() {

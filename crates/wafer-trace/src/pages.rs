@@ -125,7 +125,6 @@ impl GrowingPages {
         ranges + self.parts.len() as i64 - before
     }
 
-    /// Returns the set.
     pub(super) fn finish(self) -> Pages {
         let mut before = 0;
         let ranked = self.parts.into_iter().map(|(granule, bits)| {

@@ -179,7 +179,6 @@ impl Remap {
         (Remap { volumes, cut: options.map == Map::Keep, scale, page_blocks }, fit)
     }
 
-    /// Returns the namespace of a volume.
     pub(super) fn namespace(&self, volume: u32) -> NsId {
         self.volumes.get(volume as usize).map_or(NsId(0), |map| map.area.namespace)
     }

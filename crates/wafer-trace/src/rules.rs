@@ -53,7 +53,6 @@ enum Spelling {
     Tables(Vec<toml::Table>),
 }
 
-/// A rule as a table.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RuleTable {

@@ -16,7 +16,6 @@ use crate::temperature::{Temperature, handle_of};
 /// Number of batches of the workload searched for commands of the changed one.
 const MOST_BATCHES: usize = 64;
 
-/// A change of a workload.
 #[derive(Clone, Debug)]
 pub(crate) enum Change {
     /// This handle overwrites nothing: its data takes the same space and stays valid.

@@ -131,7 +131,6 @@ impl Temperature {
     }
 }
 
-/// Returns the handle of a write.
 pub(crate) fn handle_of(handles: &[Vec<u16>], command: &Command) -> u16 {
     let list = handles.get(command.namespace.index()).map(Vec::as_slice).unwrap_or_default();
     let named = (command.placement != Placement::NONE)

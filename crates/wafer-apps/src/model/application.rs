@@ -131,7 +131,6 @@ pub(crate) fn ratio(name: &str, part: u64, of: u64, meaning: &str) -> Figure {
     Figure::new(name, part as f64 / of.max(1) as f64, "", meaning)
 }
 
-/// Returns a figure that is a count.
 pub(crate) fn count(name: &str, count: u64, unit: &str, meaning: &str) -> Figure {
     Figure::new(name, count as f64, unit, meaning)
 }

@@ -79,7 +79,6 @@ impl Area {
         }
     }
 
-    /// Frees extents.
     pub(super) fn free_extents(&mut self, extents: &[Extent]) {
         for extent in extents {
             self.set(*extent, false);

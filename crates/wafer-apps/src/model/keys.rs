@@ -41,7 +41,6 @@ impl Keys {
         self.records
     }
 
-    /// Draws a key.
     pub(super) fn draw(&mut self) -> u32 {
         let key = match (&self.ranked, self.order) {
             (Some(ranked), KeyOrder::Zipfian) => ranked.draw(&mut self.rng),
@@ -54,7 +53,6 @@ impl Keys {
         key as u32
     }
 
-    /// Returns the `n`-th key after `key`.
     pub(super) fn after(&self, key: u32, n: u32) -> u32 {
         ((u64::from(key) + u64::from(n)) % self.records) as u32
     }

@@ -26,7 +26,6 @@ impl Space {
         Space { page_bytes: 4096, namespaces: vec![Extent { bytes, handles: Some(handles) }] }
     }
 
-    /// Returns the first namespace.
     pub(super) fn first(&self) -> Extent {
         self.namespaces.first().copied().unwrap_or(Extent { bytes: 0, handles: None })
     }

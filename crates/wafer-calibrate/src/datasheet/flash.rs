@@ -41,7 +41,6 @@ impl Flash {
         (time * 10.0).round() / 10.0
     }
 
-    /// Returns the number of bytes per program.
     pub(super) fn program_bytes(&self) -> u64 {
         bytes(self.planes)
     }

@@ -113,7 +113,6 @@ impl LiveRun {
 }
 
 impl RunSource {
-    /// Replaces the snapshot.
     pub(crate) fn show(&self, snapshot: Snapshot) {
         *self.newest() = snapshot;
     }

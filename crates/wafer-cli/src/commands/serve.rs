@@ -258,7 +258,6 @@ fn end(
     Ok(output::timed(&mut out, &time)?)
 }
 
-/// Listens on all addresses.
 fn bind(addresses: &[SocketAddr], options: ServerOptions) -> Result<Server, LabError> {
     let failed = |address: &SocketAddr, error: io::Error| {
         LabError::config("--listen", format!("{address}: {error}"))

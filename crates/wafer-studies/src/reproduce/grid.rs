@@ -49,7 +49,6 @@ pub(super) struct TableFile {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ColumnFile {
-    /// Name of the column.
     column: String,
     /// The measure; by default the column's name.
     measure: Option<String>,

@@ -28,7 +28,6 @@ pub(super) struct Vscsi {
     version: Version,
 }
 
-/// Returns the bytes of a field.
 #[inline]
 fn field<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     std::array::from_fn(|i| bytes[at + i])

@@ -24,7 +24,6 @@ use crate::rebuild;
 use crate::streams::{Change, Changed, Handles};
 use crate::temperature::Temperature;
 
-/// All possible causes.
 const CAUSES: &[fn(&Case<'_>) -> Vec<Counterfactual>] = &[
     alignment::plan,
     background::plan,

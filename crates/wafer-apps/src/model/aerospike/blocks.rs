@@ -9,7 +9,6 @@ pub(super) enum Writer {
     Defrag = 1,
 }
 
-/// State of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// In the queue of free blocks.
@@ -27,7 +26,6 @@ enum State {
 /// No record in a slot, or no slot for a record.
 const NOTHING: u32 = u32::MAX;
 
-/// All blocks of a device.
 pub(super) struct Blocks {
     per_block: u32,
     /// A closed block with fewer live records is defragmented.

@@ -44,7 +44,6 @@ pub(super) enum Change {
 const LONGEST_SCAN: u64 = 100;
 
 impl Ycsb {
-    /// Draws an operation.
     pub(super) fn draw(self, rng: &mut Rng) -> (Other, Change) {
         let percent = rng.percent();
         let (writes, change) = match self {

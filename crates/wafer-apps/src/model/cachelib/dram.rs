@@ -87,7 +87,6 @@ impl Dram {
         }
     }
 
-    /// Removes an object.
     pub(super) fn remove(&mut self, key: u32) {
         let slot = std::mem::replace(&mut self.slot[key as usize], NONE);
         if slot != NONE {

@@ -65,7 +65,6 @@ impl SmallObjects {
         self.buckets > 0
     }
 
-    /// Returns the bucket of a key.
     pub(super) fn bucket(&self, key: u32) -> u64 {
         ((u128::from(split_mix(key.into())) * u128::from(self.buckets)) >> 64) as u64
     }

@@ -8,7 +8,6 @@ use wafer_random::{Inverse, Ranked, Rng};
 use super::config::CachelibConfig;
 use crate::model::application::threshold;
 
-/// Kind of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Get,
@@ -16,7 +15,6 @@ pub(super) enum Kind {
     Delete,
 }
 
-/// One request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Request {
     pub(super) key: u32,
@@ -50,7 +48,6 @@ impl Traffic {
         Trace::read(path).map(Traffic::Trace)
     }
 
-    /// Returns the number of keys.
     pub(super) fn keys(&self) -> u32 {
         match self {
             Traffic::Law(law) => law.keys as u32,

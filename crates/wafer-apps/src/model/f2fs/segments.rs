@@ -16,7 +16,6 @@ pub(super) enum Log {
     ColdNode = 5,
 }
 
-/// Number of logs.
 pub(super) const LOGS: usize = 6;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -22,7 +22,6 @@ struct Slot {
     extents: Vec<Extent>,
 }
 
-/// One file system.
 pub(super) struct FileSystem {
     part: Part,
     what: What,

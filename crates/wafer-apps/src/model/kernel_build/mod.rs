@@ -237,7 +237,6 @@ pub(super) struct KernelBuild {
     /// Objects compiled in this iteration, and the first one compiled.
     compiled: usize,
     first: usize,
-    /// Running compilations.
     running: VecDeque<Running>,
     kept: Vec<FileId>,
     committed: f64,
@@ -304,7 +303,6 @@ impl KernelBuild {
         self.metadata[0].touch(TOUCHED, self.now, &mut self.choices);
     }
 
-    /// Ends the compilations that are finished.
     fn end_compilations(&mut self, out: &mut Vec<Command>) {
         while self.running.front().is_some_and(|r| r.ends <= self.now) {
             let Some(ended) = self.running.pop_front() else { break };

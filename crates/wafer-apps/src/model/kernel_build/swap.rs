@@ -13,7 +13,6 @@ use super::part::{PAGE, Part};
 /// Slots of a cluster (SWAPFILE_CLUSTER).
 pub(super) const CLUSTER: u64 = 256;
 
-/// The swap area.
 pub(super) struct Swap {
     part: Part,
     used: Vec<bool>,
