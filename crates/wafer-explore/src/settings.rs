@@ -34,7 +34,7 @@ pub struct Settings {
     /// Maximum number of timeline samples.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub samples: Option<usize>,
-    /// Whether to record whose invalidations cause relocations of whose data.
+    /// Whether to record which handles' invalidations cause which relocations.
     #[serde(default)]
     pub attribution: bool,
 }

@@ -5,7 +5,7 @@
 //! [`ManualClock`] is a clock that moves only when told to.
 //!
 //! # Invariants
-//! - What [`sync`](wafer_storage::StorageFile::sync) reported as done survives a power loss.
+//! - Data that [`sync`](wafer_storage::StorageFile::sync) made durable survives a power loss.
 //! - After a failed sync, data not yet synced never becomes durable until it is written again: operating
 //!   systems mark such pages as clean.
 //!

@@ -96,8 +96,8 @@ impl ReclaimUnits {
         })
     }
 
-    /// How often the data of each was moved, as far as that is kept apart; 0: written by a host.
-    /// Where the policy chooses destinations: 1 + the class.
+    /// Number of times the data of each was relocated, if kept apart; 0: written by a host.
+    /// If the policy chooses destinations: 1 + the class.
     #[getter]
     fn generation<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
         self.array(py, |view, ru, _| i64::from(view.generation(ru)))

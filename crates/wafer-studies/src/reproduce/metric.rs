@@ -9,21 +9,21 @@ use super::measure::{Measure, Window};
 pub enum Metric {
     /// Cumulative WAF.
     Waf {
-        /// Of this experiment.
+        /// The experiment.
         experiment: String,
-        /// At this volume.
+        /// The volume.
         at: Option<f64>,
     },
     /// WAF over the last quarter of a capacity written.
     RecentWaf {
-        /// Of this experiment.
+        /// The experiment.
         experiment: String,
     },
     /// WAF of the first experiment divided by that of the second.
     Ratio {
         /// The two experiments.
         experiments: Vec<String>,
-        /// At this volume.
+        /// The volume.
         at: Option<f64>,
     },
     /// An application's own figure in the first experiment, divided by that in the second.
@@ -35,32 +35,32 @@ pub enum Metric {
     },
     /// Cumulative WAF of a handle: its media bytes over its host bytes.
     HandleWaf {
-        /// Of this experiment.
+        /// The experiment.
         experiment: String,
         /// The handle.
         handle: String,
-        /// At this volume.
+        /// The volume.
         at: Option<f64>,
     },
     /// Share of the extra media writes that were relocated out of a handle's reclaim units.
     ExtraShare {
-        /// Of this experiment.
+        /// The experiment.
         experiment: String,
         /// The handle, or `gc`.
         handle: String,
-        /// At this volume.
+        /// The volume.
         at: Option<f64>,
     },
     /// Share of the relocated bytes that invalidations of a handle caused.
     CausedShare {
-        /// Of this experiment.
+        /// The experiment.
         experiment: String,
         /// The handle.
         handle: String,
     },
     /// 1 if `wafer explain` agrees with the expectation, else 0.
     Effect {
-        /// In this experiment.
+        /// The experiment.
         experiment: String,
         /// The effect.
         effect: Effect,
@@ -69,7 +69,7 @@ pub enum Metric {
     },
     /// An application's own figure.
     Figure {
-        /// Of this experiment.
+        /// The experiment.
         experiment: String,
         /// The application's name, if several share the device.
         tenant: String,
@@ -80,7 +80,7 @@ pub enum Metric {
     Ascending {
         /// From the lowest to the highest.
         experiments: Vec<String>,
-        /// At this volume.
+        /// The volume.
         at: Option<f64>,
     },
     /// The crossover point, interpolated linearly: the last value at which the first series' WAF rises
@@ -92,16 +92,16 @@ pub enum Metric {
         against: Vec<String>,
         /// The value at each point, ascending.
         over: Vec<f64>,
-        /// At this volume.
+        /// The volume.
         at: Option<f64>,
     },
     /// Bandwidth, rate or latency of a run with a clock.
     Time {
-        /// Of this experiment.
+        /// The experiment.
         experiment: String,
         /// The job; empty for all jobs.
         job: String,
-        /// What is measured.
+        /// The measure.
         measure: Measure,
         /// The part of the run; none for the whole.
         window: Option<Window>,
@@ -112,7 +112,7 @@ pub enum Metric {
         experiments: Vec<String>,
         /// The job; empty for all jobs.
         job: String,
-        /// What is measured.
+        /// The measure.
         measure: Measure,
     },
     /// The knee, interpolated linearly: the value at which a measure first exceeds a limit.
@@ -123,7 +123,7 @@ pub enum Metric {
         over: Vec<f64>,
         /// The job; empty for all jobs.
         job: String,
-        /// What is measured.
+        /// The measure.
         measure: Measure,
         /// The limit.
         limit: f64,

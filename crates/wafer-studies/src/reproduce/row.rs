@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::metric::Metric;
 
-/// What agreement with a published figure is worth.
+/// How much agreement with a published figure proves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
@@ -44,7 +44,7 @@ pub struct Row {
     pub metric: Metric,
     /// The published figure.
     pub published: f64,
-    /// What agreement is worth.
+    /// How much agreement proves.
     pub class: Class,
     /// Largest relative difference that counts as agreement.
     pub tolerance: f64,

@@ -67,7 +67,7 @@ pub struct ReproducedRow {
     /// Unit of the figures: `us`, `MB/s`, or `1/s`; none for WAF, shares and ratios.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<&'static str>,
-    /// What agreement is worth.
+    /// How much agreement proves.
     pub class: Class,
     /// The published figure.
     pub published: f64,
