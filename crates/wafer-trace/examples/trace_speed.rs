@@ -1,6 +1,6 @@
 //! Measures every reader in requests per second on one core, next to the speed of copying memory.
 //!
-//!     cargo run --release -p wafer-workload --example trace_speed [FILE.md]
+//!     cargo run --release -p wafer-trace --example trace_speed [FILE.md]
 //!
 //! Prints the table to stdout, or writes it to FILE.md under a heading.
 

@@ -15,7 +15,7 @@ pub enum Class {
     Identified,
     /// A parameter was chosen with this figure in view; agreement shows only that the form is right.
     Calibrated,
-    /// Parts of what was measured are not modelled; right in kind.
+    /// Parts of the measured system are not modelled; the figure is right only in kind.
     Sketch,
     /// Recorded traffic of the same program, replayed at another size: nothing was fitted.
     Captured,
