@@ -37,7 +37,7 @@ const MISSED: [f64; 4] = [0.0, 0.08, 0.18, 0.32];
 /// A point of the search: overhead in microseconds, logarithm of the slice in microseconds, share of missed points.
 type Point = [f64; 3];
 
-/// The weight of a figure, given its distance in standard deviations.
+/// Turns the distance of a figure, in standard deviations, into its residual.
 type Pull = fn(f64) -> f64;
 /// The first ignores figures that nothing explains, but a search with it alone stays where some rows are far off. The
 /// second leads away from there, but lets such figures spoil the others. Of the two points found, the better by the

@@ -9,7 +9,7 @@ use wafer_record::Summary;
 
 use super::measured::{Pace, Row};
 
-/// Median latency of a write or read above which a drive is saturated, in microseconds.
+/// Median latency, or mean write latency, above which a drive is saturated, in microseconds.
 const SATURATED_US: f64 = 500.0;
 /// A write waits if its tail exceeds a single write by this, in microseconds.
 const WAITS_US: f64 = 30.0;

@@ -127,8 +127,8 @@ impl Sizes {
         }
     }
 
-    /// Returns the size of a key's object. Small sizes are uniform within half the mean of it, limits
-    /// permitting; large ones are log-normal.
+    /// Returns the size of a key's object. Small sizes are uniform, up to half the mean away from it if
+    /// the limit allows; large ones are log-normal.
     fn of(&self, key: u32) -> u32 {
         let hash = scatter(key);
         if hash & 0xffff_ffff < self.large {
