@@ -148,7 +148,7 @@ pub struct StreamReport {
 /// Lifetimes of pages, by powers of 2.
 #[derive(Clone, Debug, Serialize)]
 pub struct Histogram {
-    /// Shortest life of each class, in host bytes written in the meantime; each extends to twice that.
+    /// Shortest lifetime of each class, in host bytes written meanwhile; each extends to twice that.
     pub life_bytes: Vec<u64>,
     /// Bytes invalidated at an age of the class.
     pub ended_bytes: Vec<u64>,
@@ -163,7 +163,7 @@ pub struct HeatMap {
     pub column_bytes: u64,
     /// Bytes written to each.
     pub written_bytes: Vec<u64>,
-    /// Mean life of its pages, in host bytes written in the meantime; none if none was invalidated.
+    /// Mean lifetime of its pages, in host bytes written meanwhile; none if none was invalidated.
     pub mean_life_bytes: Vec<Option<f64>>,
     /// Spread of its lifetimes; see [`GroupReport::spread`].
     pub spread: Vec<Option<f64>>,

@@ -46,7 +46,7 @@ impl Life {
         (self.exposure / self.ended.max(0.5)).max(1.0)
     }
 
-    /// Returns the standard deviation of the logarithm of lives; of an exponential if fewer than 4 ended.
+    /// Returns the standard deviation of log lifetimes; that of an exponential if fewer than 4 ended.
     pub(super) fn spread(&self) -> f64 {
         if self.ended < 4.0 {
             return EXPONENTIAL;

@@ -54,7 +54,7 @@ pub struct WorkloadRanking {
 /// One policy under one workload.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PolicyRow {
-    /// Value of `gc.policy`, after `+` those of `gc.separation` or `gc.destination`.
+    /// Value of `gc.policy`, then `+` and that of `gc.separation` or `gc.destination`.
     pub policy: String,
     /// WAF of the whole run, mean over the seeds.
     pub waf: f64,
