@@ -83,7 +83,7 @@ pub(crate) fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
         }
     }
     if let Some(last) = failures.pop() {
-        // A cancelled run failed like all others.
+        // After a cancellation, all runs failed for the same reason.
         failures.iter().filter(|_| !is_cancelled()).for_each(|e| output::error(&errors::lab(e)));
         return Err(last.into());
     }

@@ -1,6 +1,6 @@
 //! Aerospike: a key-value store that writes large blocks and defragments those mostly invalid.
 //!
-//! It follows the Aerospike documentation ("Storage engine", "Defragmentation", `namespace` context of the
+//! The model follows the Aerospike documentation ("Storage engine", "Defragmentation", `namespace` context of the
 //! configuration reference). Records are appended to a write block in memory, which is written to the drive as a whole
 //! when it is full. An update invalidates the old copy in its block. A block whose live share falls below `defrag_lwm`
 //! is queued and read, and its live records are appended to a separate write block for defragmentation. Blocks without

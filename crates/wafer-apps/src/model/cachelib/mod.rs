@@ -1,7 +1,7 @@
 //! CacheLib: a DRAM cache in front of a flash cache with two engines, for small and large objects.
 //!
-//! It follows the CacheLib documentation ("Navy engine"), Berg et al. (OSDI 2020) and the FDP port in
-//! Allison et al. (EuroSys 2025). Objects enter the DRAM cache, which evicts the least recently used
+//! The model follows the CacheLib documentation ("Navy engine"), Berg et al. (OSDI 2020) and the FDP port
+//! in Allison et al. (EuroSys 2025). Objects enter the DRAM cache, which evicts the least recently used
 //! first, and go to flash when they leave it, unless flash already holds the same copy. Objects of at most
 //! `small_max` bytes go to the *small-object cache* (BigHash): every insert or delete reads, changes and
 //! writes a whole bucket of 4 KiB, chosen by hash, whose oldest objects make room. Larger ones go to the

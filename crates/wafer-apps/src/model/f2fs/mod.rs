@@ -1,13 +1,13 @@
 //! F2FS under a file server: six logs, cleaning, checkpoints, and Linux's placement.
 //!
-//! It follows Lee et al. ("F2FS", FAST '15) and Linux fs/f2fs. The main area consists of segments of 2 MiB. Six logs
-//! write to it: hot, warm and cold, for nodes and for data. User data is warm unless a hint or the file's extension
-//! says otherwise, and data moved by cleaning is cold. The inode of a file is a warm node, that of a directory a hot
-//! one. An update is written elsewhere and invalidates the old block. A log takes a new segment while there are enough
-//! free ones; otherwise it writes into the invalid blocks of a used segment of its kind (slack space recycling, SSR),
-//! or cleaning empties the segment with the fewest valid blocks. A checkpoint writes the node blocks that changed, and
-//! writes the blocks of NAT, SIT and checkpoint packs in place in an area of their own. It also frees the segments
-//! without valid blocks, which `discard` then deallocates.
+//! The model follows Lee et al. ("F2FS", FAST '15) and Linux fs/f2fs. The main area consists of segments of 2 MiB. Six
+//! logs write to it: hot, warm and cold, for nodes and for data. User data is warm unless a hint or the file's
+//! extension says otherwise, and data moved by cleaning is cold. The inode of a file is a warm node, that of a
+//! directory a hot one. An update is written elsewhere and invalidates the old block. A log takes a new segment while
+//! there are enough free ones; otherwise it writes into the invalid blocks of a used segment of its kind (slack space
+//! recycling, SSR), or cleaning empties the segment with the fewest valid blocks. A checkpoint writes the node blocks
+//! that changed, and writes the blocks of NAT, SIT and checkpoint packs in place in an area of their own. It also
+//! frees the segments without valid blocks, which `discard` then deallocates.
 //!
 //! The file server is filebench's, as in the study: it writes files of 512 KiB until the file system
 //! is 80 % full, then overwrites 256 KiB at random. Directory operations are omitted.

@@ -6,9 +6,9 @@
 //! Every compilation creates a temporary file in /tmp and an object in the tree. Files start out dirty in the page
 //! cache and get their location at writeback (delayed allocation): after `dirty_expire`, or when more than
 //! `page_cache` is dirty. A file deleted before that never reaches the drive. Space is allocated by next fit, which
-//! circulates through the file system. Each file system has a journal ring. Every `commit`, it receives the metadata
-//! blocks that changed; they are written in place once they have been dirty for `dirty_expire`. Under a memory limit,
-//! processes are swapped out. Slots come from clusters of 256 pages, as in the kernel's swap allocation
+//! circulates through the file system. Each file system has a journal ring. Every `commit` seconds, it receives the
+//! metadata blocks that changed; they are written in place once they have been dirty for `dirty_expire`. Under a
+//! memory limit, processes are swapped out. Slots come from clusters of 256 pages, as in the kernel's swap allocation
 //! (mm/swapfile.c), and are freed when the process ends.
 //!
 //! The brief gives no sizes, shares or lifetimes. Those are assumptions, calibrated to give the shares of bytes stated

@@ -1,6 +1,6 @@
 //! Swap: slots of one page, allocated cluster by cluster.
 //!
-//! It follows the allocation of mm/swapfile.c on solid-state drives. A cluster of 256 slots is taken
+//! Slots are allocated as in mm/swapfile.c on solid-state drives. A cluster of 256 slots is taken
 //! from the list of free clusters and filled in order; a cluster whose slots are all free again goes
 //! to the end of the list. Without a free cluster, the others are searched for free slots.
 

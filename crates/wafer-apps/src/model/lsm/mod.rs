@@ -1,12 +1,12 @@
 //! LSM store: a log-structured merge tree with levelled compaction, as in RocksDB and similar stores.
 //!
-//! It follows O'Neil et al. 1996 and the RocksDB wiki ("Leveled Compaction", "Write Ahead Log"). A
-//! write goes to the write-ahead log and the memtable. A full memtable becomes a sorted file of level
-//! 0, and its log is deleted. When level 0 has `l0_files` files, all of them are merged with the files
-//! of level 1 that they overlap. When a deeper level exceeds its size, one of its files is merged with
-//! those it overlaps in the next level: the file with the smallest share of overlap first (RocksDB's
-//! `kMinOverlappingRatio`). Merging drops older copies and, at the last level, deleted keys. Files are
-//! written front to back and deleted whole; with `trim` they are deallocated then.
+//! The model follows O'Neil et al. 1996 and the RocksDB wiki ("Leveled Compaction", "Write Ahead
+//! Log"). A write goes to the write-ahead log and the memtable. A full memtable becomes a sorted file
+//! of level 0, and its log is deleted. When level 0 has `l0_files` files, all of them are merged with
+//! the files of level 1 that they overlap. When a deeper level exceeds its size, one of its files is
+//! merged with those it overlaps in the next level: the file with the smallest share of overlap first
+//! (RocksDB's `kMinOverlappingRatio`). Merging drops older copies and, at the last level, deleted
+//! keys. Files are written front to back and deleted whole; with `trim` they are deallocated then.
 //!
 //! Every key of every file is simulated, so write amplification follows from the overlaps.
 
