@@ -1,10 +1,10 @@
-//! The configuration reference, from the JSON Schema of configuration files.
+//! Generates the configuration reference from the JSON Schema of configuration files.
 
 use serde_json::Value;
 use wafer_config::{Key, keys, profiles};
 use wafer_lab::experiment_schema;
 
-/// An experiment file in which every table appears; a test reads it.
+/// An experiment file with every table; a test reads it.
 const EXAMPLE: &str = r#"description = "warp with more over-provisioning"
 volume = "5x"
 seed = 1
@@ -116,7 +116,7 @@ fn values(name: &str, key: &Key) -> String {
     text
 }
 
-/// What service times mean together: the description of their table.
+/// Returns the section on service times: the description of their table.
 fn service(root: &Value) -> String {
     let text = root["$defs"]["ServiceConfig"]["description"].as_str().unwrap_or_default();
     format!("\n### Service times\n\n{text}\n")

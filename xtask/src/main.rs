@@ -1,6 +1,6 @@
-//! Writes and checks the files that are generated from types: `cargo xtask docs`, `schema`, `check`.
+//! Writes and checks the files generated from types: `cargo xtask docs`, `schema`, `check`.
 //!
-//! To add a generated file: write a function that returns its text, and name it with its path in
+//! To add a generated file, write a function that returns its text, and add it with its path to
 //! [`generated`].
 
 mod configuration;
@@ -37,7 +37,7 @@ struct Generated {
     text: String,
 }
 
-/// All generated files.
+/// Returns all generated files.
 fn generated() -> Vec<Generated> {
     let file = |path, text| Generated { path, text };
     vec![
@@ -90,7 +90,7 @@ fn check(root: &Path) -> anyhow::Result<()> {
     }
 }
 
-/// The files that differ from what they would be, each with its first line that differs.
+/// Returns the files that are not current, each with its first different line.
 fn stale(root: &Path) -> Vec<String> {
     let differs = |file: &Generated| {
         let path: PathBuf = root.join(file.path);

@@ -1,4 +1,4 @@
-//! The keyword arguments of Python's `wafer.Device`, from the JSON Schema of device files.
+//! Generates the keyword arguments of Python's `wafer.Device` from the JSON Schema of device files.
 
 use wafer_config::{Key, overridable_keys};
 
@@ -51,7 +51,7 @@ pub(crate) fn module() -> String {
     text
 }
 
-/// The type of a value.
+/// Returns the type of a value.
 fn kind(key: &Key) -> String {
     if !key.values.is_empty() && key.name != "gc.policy" {
         let values: Vec<String> = key.values.iter().map(|(v, _)| format!("\"{v}\"")).collect();
@@ -68,7 +68,7 @@ fn kind(key: &Key) -> String {
     .to_owned()
 }
 
-/// One paragraph within the line length of the package.
+/// Returns one paragraph, wrapped at the line length of the package.
 fn documentation(key: &Key) -> String {
     const WIDTH: usize = 104;
     let text = key.meaning.replace('`', "``").replace('\\', "\\\\");

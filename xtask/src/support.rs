@@ -1,4 +1,4 @@
-//! The page of what controllers support: the tables of `wafer_nvme`, and which rows have a handler.
+//! Generates the page of supported features from the tables of `wafer_nvme` and the handlers.
 
 use std::fmt::Write as _;
 
@@ -52,7 +52,7 @@ fn commands(
             DataTransfer::ControllerToHost => "to host",
             DataTransfer::Bidirectional => "both",
         };
-        // Fabrics commands have a table of their own.
+        // Fabrics commands have their own table.
         let has = row.opcode == AdminOpcode::FABRICS.0 || supported.contains(&row.opcode);
         [
             format!("{:#04x}", row.opcode),

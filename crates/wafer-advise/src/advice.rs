@@ -9,12 +9,12 @@ use wafer_trace::PlaceMap;
 pub struct AdviseOptions {
     /// Maximum number of handles.
     pub handles: u16,
-    /// Share of the traffic at its end that is held out from learning.
+    /// Share of the traffic, at its end, that is held out from learning.
     pub hold_out: f64,
     /// Share of the simulated drive's capacity that the traffic touches; none simulates the device at its
-    /// own size.
+    /// full size.
     pub fill: Option<f64>,
-    /// Bytes to write for a workload that does not end on its own.
+    /// Bytes to write for a workload that does not end by itself.
     pub volume: Option<u64>,
     /// Random seed.
     pub seed: u64,
@@ -38,11 +38,11 @@ pub struct Advice {
     pub workload: String,
     /// The requested device.
     pub device: String,
-    /// The device simulated.
+    /// The simulated device.
     pub simulated: DeviceConfig,
     /// Bytes written in one pass of the traffic.
     pub write_bytes: u64,
-    /// Bytes of the addresses that are written.
+    /// Bytes of the written addresses.
     pub touched_bytes: u64,
     /// Number of times the traffic was played; only the last pass counts.
     pub passes: u32,
@@ -50,12 +50,12 @@ pub struct Advice {
     pub hold_out: f64,
     /// Maximum number of handles.
     pub handles: u16,
-    /// All simulated schemes, bounds included, in order of write amplification on the last half of the held-out part.
+    /// All simulated schemes, bounds included, by ascending WAF on the last half of the held-out part.
     #[serde(rename = "ways")]
     pub schemes: Vec<SchemeReport>,
-    /// Name of the recommended scheme, of those that a host can use.
+    /// Name of the recommended scheme, one that a host can use.
     pub best: String,
-    /// Settings of the firmware that does clearly better without any placement.
+    /// Settings of firmware that is clearly better without any placement.
     pub firmware: Option<String>,
     /// Groups of the recommended scheme.
     pub groups: Vec<GroupReport>,
@@ -77,12 +77,12 @@ pub struct Advice {
 pub struct SchemeReport {
     /// Name, such as "regions, 4 groups".
     pub name: String,
-    /// The information that it needs.
+    /// The information it needs.
     pub kind: SchemeKind,
     /// Number of handles used.
     pub handles: usize,
-    /// Write amplification on the last half of the held-out part, in the last pass. Nothing is learned from it, and
-    /// nothing chosen by it.
+    /// Write amplification on the last half of the held-out part, in the last pass. Nothing is learned from or
+    /// chosen by it.
     pub waf: f64,
     /// Write amplification on the first half of the held-out part, by which the recommended scheme is chosen.
     pub waf_chosen: f64,
@@ -90,7 +90,7 @@ pub struct SchemeReport {
     pub spread: f64,
     /// Write amplification on the learned part, in the last pass.
     pub waf_learned: f64,
-    /// WAF without placement over the WAF with it, less 1: the gain in flash lifetime.
+    /// WAF without placement divided by the WAF with it, minus 1: the gain in flash lifetime.
     pub life_gained: f64,
     /// Share of the quarters in which it has a lower WAF than no placement.
     pub confidence: f64,
@@ -112,7 +112,7 @@ pub enum SchemeKind {
     History,
     /// Other firmware of the drive, without placement.
     Firmware,
-    /// Future writes: what no host can know.
+    /// Future writes, which no host can know.
     Oracle,
 }
 
@@ -125,10 +125,10 @@ pub struct GroupReport {
     pub write_share: f64,
     /// Share of the addresses touched.
     pub space_share: f64,
-    /// Mean life of its pages, in host bytes written in the meantime.
+    /// Mean lifetime of its pages, in host bytes written in the meantime.
     pub mean_life_bytes: f64,
-    /// Spread of its lives: the standard deviation of their natural logarithm. 0 is sequential, 1.28
-    /// random.
+    /// Spread of its lifetimes: the standard deviation of their natural logarithm. Sequential
+    /// overwriting has 0, random overwriting 1.28.
     pub spread: f64,
 }
 
@@ -141,30 +141,30 @@ pub struct StreamReport {
     pub handle: u16,
     /// Share of the bytes written.
     pub write_share: f64,
-    /// Mean life of its pages, in host bytes written in the meantime.
+    /// Mean lifetime of its pages, in host bytes written in the meantime.
     pub mean_life_bytes: f64,
 }
 
 /// Lifetimes of pages, by powers of 2.
 #[derive(Clone, Debug, Serialize)]
 pub struct Histogram {
-    /// Shortest life of each class, in host bytes written in the meantime; each class reaches to twice that.
+    /// Shortest lifetime of each class, in host bytes written meanwhile; each extends to twice that.
     pub life_bytes: Vec<u64>,
     /// Bytes invalidated at an age of the class.
     pub ended_bytes: Vec<u64>,
-    /// Bytes valid at the end of the learned part, by their age then.
+    /// Bytes valid at the end of the learned part, by their age at that time.
     pub alive_bytes: Vec<u64>,
 }
 
 /// Lifetimes by address.
 #[derive(Clone, Debug, Serialize)]
 pub struct HeatMap {
-    /// Bytes of address space of a column.
+    /// Bytes of address space per column.
     pub column_bytes: u64,
     /// Bytes written to each.
     pub written_bytes: Vec<u64>,
-    /// Mean life of its pages, in host bytes written in the meantime; none if none was invalidated.
+    /// Mean lifetime of its pages, in host bytes written meanwhile; none if none was invalidated.
     pub mean_life_bytes: Vec<Option<f64>>,
-    /// Spread of its lives; see [`GroupReport::spread`].
+    /// Spread of its lifetimes; see [`GroupReport::spread`].
     pub spread: Vec<Option<f64>>,
 }

@@ -51,7 +51,7 @@ pub(super) fn all(
     Ok(all)
 }
 
-/// Returns the schemes on the drive as it is.
+/// Returns the schemes for the unchanged drive.
 fn placements(
     traffic: &Traffic<'_>,
     options: &AdviseOptions,
@@ -113,7 +113,7 @@ fn placements(
         Ok(outcome.waf)
     };
     let pages = clock * f64::from(learning.passes);
-    // A small drive may not have enough reclaim units for the groups that the search begins with.
+    // A small drive may not have enough reclaim units for the initial groups of the search.
     let room = |groups: &usize| scale::with_handles(device, *groups).is_ok();
     let groups = (2..=search::MOST).rev().find(room).unwrap_or(0);
     let searched = search::groups(&points, &counts, groups, pages, options.seed, &cost)?;
@@ -161,7 +161,7 @@ fn placements(
     Ok(all)
 }
 
-/// Returns the numbers of groups to try.
+/// Returns the group counts to try.
 fn counts(most: usize) -> impl Iterator<Item = usize> {
     [2, 3, 4, 6, 8, 12, 16, 32, 64, 128]
         .into_iter()

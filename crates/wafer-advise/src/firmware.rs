@@ -14,7 +14,7 @@ const FIRMWARE: &[(&str, Option<Separation>)] = &[
     ("cost-benefit", Some(Separation::MultiLog)),
 ];
 
-/// Returns the drive with each other firmware that it has enough reclaim units for, and the name of each.
+/// Returns the drive with each other firmware for which it has enough reclaim units, with its name.
 pub(super) fn all(device: &ResolvedDevice) -> Vec<(String, ResolvedDevice)> {
     let with = |(policy, separation): &(&str, Option<Separation>)| {
         let mut other = device.clone();
@@ -24,7 +24,7 @@ pub(super) fn all(device: &ResolvedDevice) -> Vec<(String, ResolvedDevice)> {
         }
         (gc.policy, gc.separation) = ((*policy).to_owned(), *separation);
         (gc.destination, gc.separate) = (None, true);
-        // What is written without placement goes to one handle.
+        // Writes without placement all go to one handle.
         other.config.handles = 1;
         other.config.handle_isolation.clear();
         scale::resolved(&mut other)?;

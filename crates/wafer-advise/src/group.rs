@@ -1,5 +1,5 @@
-//! Groups of points with similar lifetimes: k-means over mean life and spread, or dynamic programming over
-//! mean life alone. Groups are numbered from the shortest mean life.
+//! Groups points with similar lifetimes: by k-means over mean lifetime and spread, or dynamic programming
+//! over mean lifetime alone. Groups are numbered from the shortest mean lifetime.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore as _, SeedableRng as _};
@@ -11,15 +11,15 @@ use super::model::Model;
 /// A region or stream to group.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Point {
-    /// Natural logarithm of the mean life in pages.
+    /// Natural logarithm of the mean lifetime in pages.
     pub(super) life: f64,
-    /// Spread of lives.
+    /// Spread of lifetimes.
     pub(super) spread: f64,
     /// Geometric mean of writes and space: the cost of a misplaced point grows with both.
     pub(super) weight: f64,
 }
 
-/// Cells of the grid on which points are gathered before they are grouped.
+/// Cells of the grid into which points are gathered before grouping.
 const CELLS: (usize, usize) = (240, 24);
 
 /// Gathers points into cells. Returns the cells with weight, and the cell of each point.
@@ -53,7 +53,7 @@ fn distance(a: &Point, b: &Point) -> f64 {
     (a.life - b.life).powi(2) + (a.spread - b.spread).powi(2)
 }
 
-/// Returns the groups of points from those of cells, numbered by mean life. Points without weight join the
+/// Turns groups of cells into groups of points, numbered by mean lifetime. Points without weight join the
 /// nearest group.
 fn finish(points: &[Point], cells: &[Point], of: &[usize], groups: &[usize], k: usize) -> Vec<u16> {
     let mut means = vec![(0.0, 0.0); k];
@@ -76,7 +76,7 @@ fn finish(points: &[Point], cells: &[Point], of: &[usize], groups: &[usize], k: 
         .collect()
 }
 
-/// Groups points by weighted k-means over mean life and spread, the best of several starts.
+/// Groups points by weighted k-means over mean lifetime and spread, the best of several starts.
 pub(super) fn k_means(points: &[Point], k: usize, seed: u64) -> Vec<u16> {
     let (cells, of) = gather(points, false);
     let k = k.min(cells.len()).max(1);
@@ -150,8 +150,8 @@ fn spread_out(cells: &[Point], k: usize, rng: &mut Xoshiro256PlusPlus) -> Vec<Po
     centers
 }
 
-/// Groups points by mean life into `k` intervals with the least variance within them, by dynamic
-/// programming.
+/// Groups points by mean lifetime into the `k` intervals with the least internal variance, by
+/// dynamic programming.
 pub(super) fn by_life(points: &[Point], k: usize) -> Vec<u16> {
     let (cells, of) = gather(points, true);
     let n = cells.len();
@@ -196,10 +196,10 @@ pub(super) fn by_life(points: &[Point], k: usize) -> Vec<u16> {
     finish(points, &cells, &of, &groups, k)
 }
 
-/// Number of clusters that the model joins.
+/// Number of clusters from which the model starts.
 const CLUSTERS: usize = 32;
 
-/// Numbers groups from the shortest mean life.
+/// Numbers groups from the shortest mean lifetime.
 fn by_rank(groups: &mut [u16], points: &[Point]) {
     let mut means = vec![(0.0, 0.0); used(groups)];
     for (point, group) in points.iter().zip(groups.iter()) {
@@ -219,11 +219,11 @@ fn by_rank(groups: &mut [u16], points: &[Point]) {
     }
 }
 
-/// Spread of lives below which a point counts as written in order; exponential lives have 1.28.
+/// Spread of lifetimes below which a point counts as written in order; an exponential has 1.28.
 const IN_ORDER: f64 = 0.4;
 
 /// Puts points written in order into one group and the rest into `k - 1` groups by k-means; none unless
-/// there are both. Pages written in order are invalidated together. In reclaim units of their own they
+/// there are both. Pages written in order are invalidated together. In their own reclaim units they
 /// leave nothing to relocate; other pages among them would have to be relocated.
 pub(super) fn in_order_apart(points: &[Point], k: usize, seed: u64) -> Option<Vec<u16>> {
     let in_order = |p: &Point| p.spread < IN_ORDER;
@@ -245,8 +245,8 @@ pub(super) fn in_order_apart(points: &[Point], k: usize, seed: u64) -> Option<Ve
     Some(groups)
 }
 
-/// Returns groups by every method for each of `counts`, with the name of the method. `lives` are those of
-/// the points, learned over `clock` host pages.
+/// Returns groups by every method for each of `counts`, with the method's name. `lives` are those of the
+/// points, learned over `clock` host pages.
 pub(super) fn all(
     points: &[Point],
     lives: &[Life],
@@ -274,7 +274,6 @@ pub(super) fn all(
     all
 }
 
-/// Returns the number of groups.
 pub(super) fn used(groups: &[u16]) -> usize {
     groups.iter().max().map_or(0, |g| usize::from(*g) + 1)
 }

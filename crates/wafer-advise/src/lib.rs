@@ -1,10 +1,10 @@
-//! Advice on placement: which writes belong on which handle, and what that gains.
+//! Placement advice: which writes belong on which handle, and the gain.
 //!
 //! # What it is
-//! [`advise`] takes a workload (most often a trace) and a device. It measures how long pages live before
-//! they are overwritten or deallocated, by address and by stream. It groups addresses and streams with
-//! similar lifetimes, one group a handle. It simulates these groups, the drive with other firmware, and grouping with
-//! future knowledge of death times. It chooses by a held-out part of the traffic, and reports the WAF of another.
+//! [`advise`] takes a workload (most often a trace) and a device. It measures the time until pages are overwritten or
+//! deallocated, by address and by stream. It groups addresses and streams with similar lifetimes, one group per
+//! handle. It simulates these groups, the drive with other firmware, and grouping with known death times. It chooses
+//! a scheme on one half of the held-out traffic and reports its WAF on the other.
 //!
 //! # Architecture
 //! - `advice.rs`: advice and its options; `log.rs`: the traffic in memory, with labels for each write;
@@ -12,17 +12,17 @@
 //! - `lives.rs`: lifetimes by address; `regions.rs`: neighbouring addresses with similar lifetimes;
 //!   `group.rs`: k-means and dynamic programming over them; `model.rs`: groups by calculated relocation;
 //!   `streams.rs`: lifetimes by process, volume and size; `stationary.rs`: warnings about traffic that changes;
-//! - `oracle.rs`: death times from the future; `placing.rs`: placement schemes at work;
-//! - `candidates.rs`: the schemes to simulate; `firmware.rs`: the drive with other firmware; `simulate.rs`: one of them on the drive;
+//! - `oracle.rs`: death times from the future; `placing.rs`: applies placement schemes;
+//! - `candidates.rs`: the schemes to simulate; `firmware.rs`: other firmware; `simulate.rs`: simulates a scheme;
 //! - `reports.rs`: the contents of groups and streams; `output.rs`: fio, nvme-cli, hints.
 //!
 //! # Method
-//! Lifetimes are learned from the first part of the traffic; the rest is held out. The first half of that serves to
-//! choose, the last half to report. Lifetimes are counted in host bytes written in the meantime, like write
-//! amplification. A region's mean life is its exposure (the ages of all its pages, valid ones included) over the number
-//! of lives that ended: long lives that have not ended yet do not bias this estimate. Groups are formed by mean life
-//! and by the spread of lives (sequential overwriting has almost none, random overwriting that of an exponential
-//! distribution).
+//! Lifetimes are learned from the first part of the traffic; the rest is held out. The first half of the rest serves to
+//! choose, the last half to report. Like write amplification, lifetimes are counted in host bytes written in the
+//! meantime. A region's mean lifetime is its exposure (the ages of all its pages, valid ones included) divided by the
+//! number of lives that ended, so long lives that have not ended do not bias the estimate. Groups are formed by mean
+//! lifetime and by the spread of lifetimes (almost none for sequential overwriting, that of an exponential distribution
+//! for random overwriting).
 
 mod advice;
 mod candidates;
@@ -67,7 +67,7 @@ use wafer_trace::{PlaceMap, Scan};
 /// Advises on the placement of a workload. `progress` is called with a description of each step.
 ///
 /// # Errors
-/// The workload cannot be read, the device cannot be made or does not fit into memory, nothing is written, or the caller
+/// If the workload cannot be read, the device is invalid or does not fit into memory, nothing is written, or the caller
 /// cancels.
 pub fn advise(
     device: &ResolvedDevice,
@@ -94,12 +94,12 @@ pub fn advise(
                 .to_owned(),
         );
     }
-    // Schemes are simulated beside each other.
+    // Schemes are simulated concurrently.
     let threads = rayon::current_num_threads() as u64;
     let what = format!("advice on device {}", device.name);
     refuse_if_short(what, threads * simulated.memory_bytes(), available_memory())?;
     let geometry = simulated.geometry.clone();
-    // On a drive scaled to the trace the gaps between its pages are left out.
+    // On a drive scaled to the trace, the gaps between its pages are left out.
     let scaled = traces
         .filter(|_| simulated.logical_bytes() != device.logical_bytes())
         .and_then(scale::traces);
@@ -208,8 +208,8 @@ pub fn advise(
     })
 }
 
-/// Returns a map of the addresses of a trace without the gaps as one of its own addresses. Nothing is written to a
-/// gap, so a range that spans one keeps its handle.
+/// Converts a map for a trace without gaps to the trace's own addresses. Nothing is written to gaps, so a range
+/// that spans one keeps its handle.
 fn with_gaps(map: &PlaceMap, scan: &Scan) -> PlaceMap {
     let mut wide = PlaceMap::default();
     for (namespace, first, end, handle) in map.ranges() {
@@ -221,11 +221,11 @@ fn with_gaps(map: &PlaceMap, scan: &Scan) -> PlaceMap {
     wide
 }
 
-/// A drive with other firmware has to be that much better than placement on the host.
+/// WAF of other firmware, relative to placement by the host, below which it is recommended.
 const FIRMWARE_GAIN: f64 = 0.98;
 
-/// Returns the scheme to recommend by the part of the traffic that serves to choose: among those that a host can
-/// use, the fewest handles within half a percent of the best.
+/// Returns the scheme to recommend, judged by the traffic reserved for choosing: among those that a host can use
+/// and within half a percent of the best, the one with the fewest handles.
 fn chosen(candidates: &[Candidate], outcomes: &[Outcome]) -> usize {
     let waf = |at: &usize| outcomes[*at].waf_chosen;
     let possible = || {
@@ -239,7 +239,7 @@ fn chosen(candidates: &[Candidate], outcomes: &[Outcome]) -> usize {
     good.min_by(|a, b| handles(a).cmp(&handles(b)).then(waf(a).total_cmp(&waf(b)))).unwrap_or(0)
 }
 
-/// Returns the settings of the best other firmware, if it is clearly better than placement on the host.
+/// Returns the settings of the best other firmware, if clearly better than placement by the host.
 fn better_firmware(
     candidates: &[Candidate],
     outcomes: &[Outcome],

@@ -13,10 +13,10 @@ pub(super) struct Life {
     pub(super) ended: f64,
     /// Sum of the ages of all pages, valid ones included.
     pub(super) exposure: f64,
-    /// Sum of the natural logarithms of ended lives, and of their squares.
+    /// Sums of the natural logarithms of ended lives, and of their squares.
     pub(super) log: f64,
     pub(super) log2: f64,
-    /// Pages written.
+    /// Number of pages written.
     pub(super) writes: f64,
     /// Number of addresses written.
     pub(super) space: f64,
@@ -32,7 +32,7 @@ impl Life {
         self.space += other.space;
     }
 
-    /// Counts a page invalidated at this age.
+    /// Counts a page invalidated at an age.
     pub(super) fn end(&mut self, age: f64) {
         let log = age.max(1.0).ln();
         self.ended += 1.0;
@@ -41,12 +41,12 @@ impl Life {
         self.log2 += log * log;
     }
 
-    /// Returns the mean life: exposure over lives ended, of which at least half a one is assumed.
+    /// Returns the mean lifetime: exposure divided by the number of ended lives, at least a half.
     pub(super) fn mean(&self) -> f64 {
         (self.exposure / self.ended.max(0.5)).max(1.0)
     }
 
-    /// Returns the standard deviation of the logarithm of lives; of an exponential if fewer than 4 ended.
+    /// Returns the standard deviation of log lifetimes; that of an exponential if fewer than 4 ended.
     pub(super) fn spread(&self) -> f64 {
         if self.ended < 4.0 {
             return EXPONENTIAL;
@@ -69,9 +69,9 @@ pub(super) struct Lives {
     /// Pages of a granule, a power of 2.
     pub(super) granule: u64,
     pub(super) of: Vec<Life>,
-    /// DeathTimes by power of 2 of the age in pages.
+    /// Number of ended lives, by power of 2 of the age in pages.
     histogram: [f64; CLASSES],
-    /// Pages valid when the learned part ended, by their age then.
+    /// Pages valid when the learned part ended, by their age at that time.
     alive: [f64; CLASSES],
 }
 
@@ -128,7 +128,7 @@ impl Lives {
         self.histogram.iter().sum()
     }
 
-    /// Returns the ages in pages that divide ended lives into `classes` equal parts.
+    /// Returns the ages, in pages, that divide the ended lives into `classes` equal parts.
     pub(super) fn quantiles(&self, classes: usize) -> Vec<u64> {
         let all = self.ended().max(1.0);
         let mut bounds = Vec::new();

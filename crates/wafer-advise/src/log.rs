@@ -16,7 +16,7 @@ use super::advice::AdviseOptions;
 pub(super) struct Labels {
     /// Kind of label, such as "processes" or "volumes".
     pub(super) what: &'static str,
-    /// Whether the labels are the placement that the workload requested.
+    /// Whether the labels are the placement requested by the workload.
     pub(super) recorded: bool,
     /// Names by label.
     pub(super) names: Vec<String>,
@@ -28,9 +28,9 @@ pub(super) struct Labels {
 pub(super) struct Log {
     /// Writes and deallocates, without their placement.
     pub(super) commands: Vec<Command>,
-    /// Labels of every kind that has more than one.
+    /// Labels of every kind with more than one.
     pub(super) labels: Vec<Labels>,
-    /// Pages written, in part or whole.
+    /// Pages written, partly or wholly.
     pub(super) pages: u64,
     /// Logical blocks of a page.
     pub(super) page_blocks: u64,
@@ -39,17 +39,17 @@ pub(super) struct Log {
 
 /// Maximum number of commands: 1 GiB of memory.
 const MOST: usize = 1 << 26;
-/// Maximum number of labels of one kind; further ones share the last.
+/// Maximum number of labels of one kind; further ones share the last label.
 const MOST_LABELS: u16 = 256;
 
-/// Returns a command as it is on a drive whose namespaces are joined: with the address behind the namespaces before, and
-/// the placement of the handle that its own namespace gives it.
+/// Returns a command for a drive whose namespaces are joined: its address follows the preceding namespaces, and its
+/// placement is the handle that its own namespace assigns.
 fn joined(command: Command, geometry: &Geometry) -> Command {
     let [_, _, ..] = geometry.namespaces.as_slice() else { return command };
     let at = command.namespace.index();
     let first = geometry.namespaces.get(at).map_or(0, |n| n.start);
     let handle = geometry.namespace_handles.get(at).and_then(|handles| {
-        // Without a placement, and with one that there is not, writes go to the first.
+        // Writes without placement, or with an invalid one, go to the first handle.
         handles.get(usize::from(command.placement.0)).or(handles.first())
     });
     Command {
@@ -149,7 +149,7 @@ impl Log {
                     },
                 })
                 .collect();
-            // One handle a label, so that labels are not folded together.
+            // One handle per label, so that labels do not share handles.
             let mut device = target.device.clone();
             let list = (0..MOST_LABELS.min(names.len() as u16 + 1)).collect();
             device.geometry.namespace_handles = vec![list];
@@ -215,7 +215,7 @@ impl Log {
         self.add_labels("sizes", false, &placements, |id| names[usize::from(id).min(4)].to_owned());
     }
 
-    /// Labels writes that begin where one of the last 16 writes ended as sequential, others as random.
+    /// Labels writes that begin where one of the last 16 ended as sequential, others as random.
     fn add_sequential(&mut self) {
         const ENDS: usize = 16;
         let mut ends = [(u8::MAX, u64::MAX); ENDS];
@@ -247,7 +247,7 @@ impl Log {
         });
     }
 
-    /// Returns the pages of the device that a command writes in part or whole, or unmaps.
+    /// Returns the pages of the device that a command writes partly or wholly, or deallocates.
     pub(super) fn device_pages(&self, command: &Command, geometry: &Geometry) -> Range<u64> {
         let first = geometry.namespaces.get(command.namespace.index()).map_or(0, |n| n.start);
         let pages = match command.op {
@@ -257,7 +257,7 @@ impl Log {
         first + pages.start..first + pages.end
     }
 
-    /// Returns how many different pages are written.
+    /// Returns the number of distinct pages written.
     pub(super) fn touched_pages(&self, geometry: &Geometry) -> u64 {
         let mut touched = vec![false; geometry.logical_pages as usize];
         for command in self.commands.iter().filter(|command| command.op == Op::Write) {
@@ -268,7 +268,7 @@ impl Log {
         touched.iter().filter(|touched| **touched).count() as u64
     }
 
-    /// Returns the pages that the first `commands` write.
+    /// Returns the number of pages that the first `commands` write.
     pub(super) fn pages_of(&self, commands: usize) -> u64 {
         let writes = self.commands[..commands].iter().filter(|c| c.op == Op::Write);
         writes.map(|c| pages(c, self.page_blocks).count() as u64).sum()
@@ -281,7 +281,7 @@ pub(super) fn pages(command: &Command, page_blocks: u64) -> Range<u64> {
     command.lba / page_blocks..end.div_ceil(page_blocks)
 }
 
-/// Returns the pages that a deallocate unmaps: those that lie wholly in its range.
+/// Returns the pages that a deallocate unmaps: those wholly within its range.
 fn whole_pages(command: &Command, page_blocks: u64) -> Range<u64> {
     let end = (command.lba + u64::from(command.blocks)) / page_blocks;
     command.lba.div_ceil(page_blocks).min(end)..end

@@ -1,18 +1,18 @@
-//! Groups by calculation: the clusters that may share a handle at the least relocation.
+//! Groups by calculation: the clusters that can share a handle with the least relocation.
 //!
 //! # Method
 //! Lifetimes of a cluster follow a Weibull distribution with its mean and spread. (The standard deviation
 //! of the logarithm of a Weibull variable of shape `c` is 1.28 / `c`: 1 is exponential, large shapes are
 //! nearly constant.) A group's reclaim units are collected `t` after they were written, oldest first. Pages
-//! that live longer than `t` are relocated then, and again each `t`. A group that writes `h` pages per host
-//! page therefore appends `h (1 + S(t) + S(2t) + ...)` pages, with `S` the share of longer lives, and
-//! takes `t` times as many pages of space. For one exponential cluster that is the known result for
-//! first-in-first-out collection (Desnoyers, "Analytic models of SSD write performance", 2014). Groups
-//! share the drive as greedy collection divides it: each is collected at the same share of valid pages.
+//! that live longer than `t` are then relocated, and again after each further `t`. A group that writes `h`
+//! pages per host page therefore appends `h (1 + S(t) + S(2t) + ...)` pages, where `S` is the share of
+//! longer lives, and occupies `t` times as many pages. For one exponential cluster this is the known result
+//! for first-in-first-out collection (Desnoyers, "Analytic models of SSD write performance", 2014). Groups
+//! share the drive as under greedy collection: each is collected at the same share of valid pages.
 //!
 //! The two clusters whose union costs least are joined until few enough are left. Then single clusters
 //! change groups while that reduces the cost. The model only proposes groups to simulate: drives that
-//! relocate all groups to one reclaim unit differ from it, and so do other collection policies.
+//! relocate all groups to one reclaim unit deviate from it, and so do other collection policies.
 
 use wafer_device::Geometry;
 
@@ -25,7 +25,7 @@ const HALVINGS: usize = 24;
 
 /// The relocation cost of clusters that share handles.
 pub(super) struct Model {
-    /// Ages, growing by equal ratios.
+    /// Ages in geometric progression.
     ages: Vec<f64>,
     /// Host and relocated pages of each cluster.
     clusters: Vec<Rates>,
@@ -52,8 +52,8 @@ impl Rates {
         }
     }
 
-    /// Returns the appended pages and the space they take, if collected at the youngest age with at most
-    /// the share `valid` of valid pages.
+    /// Returns the appended pages and the space they occupy, if collected at the youngest age at which
+    /// at most the share `valid` is valid.
     fn at(&self, valid: f64, ages: &[f64]) -> (f64, f64) {
         let most = self.host * valid / (1.0 - valid);
         let step = self.relocated.partition_point(|r| *r > most);
@@ -87,11 +87,11 @@ fn gamma_plus_one(x: f64) -> f64 {
     1.0 + x * B.iter().rev().fold(0.0, |sum, b| sum * x + b)
 }
 
-/// Returns the sum of the survival at all multiples of `age`, for lives of that mean and shape.
+/// Returns the sum of the survival at all multiples of `age`, for lives of this mean and shape.
 fn survivals(age: f64, mean: f64, shape: f64) -> f64 {
     let scale = mean / gamma_plus_one(1.0 / shape);
     if age < 0.01 * scale {
-        // As an integral: the mean over the step, less half of the first.
+        // As an integral: the mean divided by the step, minus half of the first term.
         return mean / age - 0.5;
     }
     let mut sum = 0.0;
@@ -117,7 +117,7 @@ impl Model {
             .map(|life| {
                 let mean = life.mean();
                 let shape = (EXPONENTIAL / life.spread().max(0.05)).clamp(0.4, 24.0);
-                // Pages that are written only once do not count as a rate.
+                // Pages written only once do not count towards the rate.
                 let host = (life.writes / clock.max(1.0)).min(life.space / mean);
                 let relocated = ages.iter().map(|t| host * survivals(*t, mean, shape)).collect();
                 Rates { host, relocated }
@@ -129,7 +129,7 @@ impl Model {
 
     /// Returns the write amplification of groups.
     fn cost(&self, groups: &[Rates]) -> f64 {
-        // A reclaim unit for each group and for relocation is open, half full.
+        // Each group, and relocation, has a half-full open reclaim unit.
         let space = self.physical - 0.5 * self.unit * (groups.len() + 1) as f64;
         let (mut low, mut high) = (0.0, 1.0);
         for _ in 0..HALVINGS {
@@ -152,7 +152,7 @@ impl Model {
         })
     }
 
-    /// Returns the group of each cluster, for each of the numbers of groups that is reached.
+    /// Returns the group of each cluster, for each number of groups in `counts` that is reached.
     pub(super) fn groups(&self, counts: &[usize]) -> Vec<Vec<u16>> {
         let mut of: Vec<usize> = (0..self.clusters.len()).collect();
         let mut groups = self.clusters.clone();

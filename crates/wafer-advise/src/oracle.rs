@@ -5,9 +5,9 @@ use wafer_interface::Op;
 
 use super::log::Log;
 
-/// The death time of each page write, if the traffic repeats without end.
+/// The death time of each page write, if the traffic repeats forever.
 pub(super) struct DeathTimes {
-    /// Life of each page write, in pages written, in order; saturating.
+    /// Lifetime of each page write in order, in pages written; saturating.
     pub(super) remaining: Vec<u32>,
     /// Index into `remaining` of each command's first page.
     pub(super) first: Vec<u32>,
@@ -17,7 +17,7 @@ impl DeathTimes {
     pub(super) fn of(log: &Log, geometry: &Geometry) -> Self {
         let mut remaining: Vec<u32> = Vec::with_capacity(log.pages as usize);
         let mut first = Vec::with_capacity(log.commands.len());
-        // The page write that each page holds: its number + 1.
+        // The page write whose data each page holds: its number + 1.
         let mut holds = vec![0u32; geometry.logical_pages as usize];
         // Time at which each page is first written or deallocated in a pass.
         let mut earliest = vec![u32::MAX; geometry.logical_pages as usize];
@@ -56,8 +56,8 @@ impl DeathTimes {
         DeathTimes { remaining, first }
     }
 
-    /// Returns bounds of classes of remaining life to try: equal parts of the writes, equal ratios, steps
-    /// of a reclaim unit, and equal widths.
+    /// Returns class bounds of remaining lifetime to try: equal parts of the writes, equal ratios, steps
+    /// of one reclaim unit, and equal widths.
     pub(super) fn classes(
         &self,
         handles: usize,

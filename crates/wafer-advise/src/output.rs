@@ -7,10 +7,10 @@ use super::advice::{Advice, SchemeKind};
 /// Files of advice, by name.
 pub struct Files(pub Vec<(&'static str, String)>);
 
-/// Files that only advice with a map has.
+/// Files written only if the advice has a map.
 const OF_MAP: [&str; 2] = ["map.csv", "dp_scheme.csv"];
 
-/// Returns a note about each file in the folder that other advice has left, and this does not write.
+/// Returns a note about each file in the folder left by other advice that this one does not replace.
 pub fn stale(folder: &Path, advice: &Advice) -> Vec<String> {
     let others = OF_MAP.iter().filter(|_| advice.map.is_none()).map(|name| folder.join(name));
     let told = |file: PathBuf| format!("{} is of other advice: this has no map", file.display());
@@ -37,7 +37,7 @@ fn handles(advice: &Advice) -> usize {
 }
 
 fn dp_scheme(map: &wafer_trace::PlaceMap) -> String {
-    // The longest ranges, if there are more than fio reads.
+    // Only the longest ranges, if there are more than fio reads.
     let csv = map.to_csv();
     let mut ranges: Vec<(u64, u64, u64)> = csv
         .lines()
@@ -114,7 +114,7 @@ fn hints(advice: &Advice) -> String {
     let count = advice.groups.len();
     for (rank, group) in advice.groups.iter().enumerate() {
         let hint = if count <= 1 { "WLTH_NONE" } else { names[rank * 3 / (count - 1)] };
-        // Sequential overwriting is what the large-object cache does.
+        // The large-object cache overwrites sequentially.
         let cache = if group.spread < 0.6 {
             "as the large-object cache (BlockCache)"
         } else {

@@ -1,4 +1,4 @@
-//! Placement schemes: commands in, commands with placement out.
+//! Placement schemes: add placement to commands.
 
 use std::sync::Arc;
 
@@ -9,9 +9,8 @@ use wafer_trace::PlaceMap;
 use super::log::{Log, pages};
 use super::oracle::DeathTimes;
 
-/// A placement scheme.
 pub(super) enum Scheme {
-    /// All on the first handle.
+    /// All writes to the first handle.
     One,
     /// By address.
     Regions(Box<PlaceMap>),
@@ -20,16 +19,16 @@ pub(super) enum Scheme {
     /// By the age of the overwritten page, in pages written; bounds of the classes. A page written for the
     /// first time goes to the last class.
     History(Vec<u64>),
-    /// By remaining life, in pages written; bounds of the classes.
+    /// By remaining lifetime, in pages written; bounds of the classes.
     Oracle(Arc<DeathTimes>, Vec<u64>),
 }
 
-/// A placement scheme at work.
+/// Applies a placement scheme.
 pub(super) struct Placer<'a> {
     scheme: &'a Scheme,
     log: &'a Log,
     geometry: &'a Geometry,
-    /// Time of each page's last write, for [`Scheme::History`]; 0 is never.
+    /// Time of each page's last write, for [`Scheme::History`]; 0 for never.
     born: Vec<u64>,
     clock: u64,
 }
@@ -41,7 +40,7 @@ impl<'a> Placer<'a> {
         Placer { scheme, log, geometry, born, clock: 0 }
     }
 
-    /// Appends command number `at` of the log, cut into pieces of one placement each.
+    /// Appends command number `at` of the log, split into pieces with one placement each.
     pub(super) fn place(&mut self, at: usize, command: &Command, out: &mut Vec<Command>) {
         if command.op != Op::Write {
             out.push(*command);
@@ -88,8 +87,8 @@ impl<'a> Placer<'a> {
     }
 }
 
-/// Cuts a write where the class of its pages changes. `class` takes a page and its position in the
-/// command.
+/// Splits a write where the class of its pages changes. `class` takes a page and its position in
+/// the command.
 fn by_page(
     command: &Command,
     page_blocks: u64,

@@ -1,8 +1,9 @@
 //! Regions of addresses with similar lifetimes: the best cut of a binary tree over all granules.
 //!
-//! Each node of the tree is one region, or is cut into two halves. The likelihood of a region is that of
-//! its invalidations under one rate, and of the logarithms of its lives under one mean and spread. A cut
-//! must gain more likelihood than it costs to describe. The tree is solved from the leaves up.
+//! Each node of the tree is one region, or is cut into two halves. The likelihood of a region combines
+//! that of its invalidations under one rate and that of the logarithms of its lifetimes under one mean
+//! and spread. A cut must gain more likelihood than it costs to describe. The tree is solved from the
+//! leaves up.
 
 use wafer_device::Geometry;
 use wafer_interface::LBA_BYTES;
@@ -29,10 +30,10 @@ impl Leaf {
     }
 }
 
-/// Likelihood that one more region must gain, as a natural logarithm.
+/// Natural log-likelihood that an additional region must gain.
 const COST: f64 = 12.0;
 
-/// Returns the log-likelihood of a range as one region, up to a constant that cuts do not change.
+/// Returns the log-likelihood of a range as one region, up to a constant unaffected by cuts.
 fn likelihood(life: &Life) -> f64 {
     let rate = if life.ended > 0.0 && life.exposure > 0.0 {
         life.ended * (life.ended / life.exposure).ln() - life.ended
@@ -66,7 +67,7 @@ pub(super) fn leaves(lives: &Lives) -> Vec<Leaf> {
                     let (one, cut) = (likelihood(&life), a.1 + b.1 - COST);
                     if cut > one { (life, cut, true) } else { (life, one, false) }
                 }
-                // The odd one at the end is passed on.
+                // The odd node at the end is passed on.
                 [a] => (a.0, a.1, true),
                 _ => (Life::default(), 0.0, false),
             })
@@ -88,7 +89,7 @@ pub(super) fn leaves(lives: &Lives) -> Vec<Leaf> {
     leaves
 }
 
-/// Returns regions and their groups as a map of addresses.
+/// Returns regions and their groups as a placement map.
 pub(super) fn map(leaves: &[Leaf], groups: &[u16], lives: &Lives, geometry: &Geometry) -> PlaceMap {
     let page_blocks = geometry.page_bytes / LBA_BYTES;
     let mut map = PlaceMap::default();

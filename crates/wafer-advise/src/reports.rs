@@ -1,4 +1,4 @@
-//! The contents of groups and streams, for the advice.
+//! Reports the contents of groups and streams.
 
 use wafer_device::Geometry;
 use wafer_interface::Op;
@@ -9,7 +9,7 @@ use super::log::{Log, pages};
 use super::placing::{Placer, Scheme};
 use super::streams;
 
-/// Returns the data of each handle in the first `learned` commands.
+/// Returns a report on the data of each handle in the first `learned` commands.
 pub(super) fn groups(
     scheme: &Scheme,
     log: &Log,
@@ -75,7 +75,7 @@ pub(super) fn groups(
         .collect()
 }
 
-/// Returns the streams of a scheme by label with their handles, the most written first.
+/// Returns the streams of a scheme by label with their handles, by descending bytes written.
 pub(super) fn streams(
     scheme: &Scheme,
     log: &Log,

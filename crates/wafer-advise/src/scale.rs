@@ -1,9 +1,9 @@
-//! The drive that the traffic is simulated on: the requested one, scaled to the traffic.
+//! The simulated drive: the requested one, scaled to the traffic.
 //!
-//! A trace of a few gigabytes would never make a drive of terabytes collect garbage. So the capacity is
-//! set to the bytes of the pages that the traffic touches over the fill, and the gaps between these pages are left
-//! out. Over-provisioning, the number of reclaim units
-//! and all shares stay. Reclaim units shrink with the capacity, down to 1 MiB.
+//! A trace of a few gigabytes would never make a drive of terabytes collect garbage. So the capacity is set to the
+//! bytes of the touched pages divided by the fill, and the gaps between these pages are left out.
+//! Over-provisioning, the number of reclaim units and all shares are kept. Reclaim units shrink with the capacity,
+//! down to 1 MiB.
 
 use wafer_config::ResolvedDevice;
 use wafer_device::{Geometry, Layout};
@@ -17,7 +17,7 @@ use super::advice::AdviseOptions;
 /// The smallest reclaim unit.
 const SMALLEST_RU: u64 = 1 << 20;
 
-/// A drive that would have to be larger by this factor is noted.
+/// Factor by which a drive must be too small for a notice.
 const NOTICEABLE: f64 = 1.01;
 
 /// Returns the simulated drive, and adds notices about its differences from `device`.
@@ -88,7 +88,7 @@ pub(super) fn divided(
 }
 
 /// Returns whether the gaps between the pages of the trace are removed on a scaled drive. Several traces share the
-/// drive by their granules.
+/// drive by granules.
 fn without_gaps(traces: &TraceSource) -> bool {
     matches!(traces.traces(), [trace] if trace.options.map == Map::Auto)
 }
@@ -101,7 +101,7 @@ fn touched(traces: &TraceSource, scan: &Scan) -> u64 {
     scan.volumes.iter().map(VolumeScan::compact_bytes).sum()
 }
 
-/// Returns the traces as they are played on the drive scaled to them.
+/// Returns the traces as played on a drive scaled to them.
 pub(super) fn traces(traces: &TraceSource) -> Option<TraceSource> {
     without_gaps(traces).then(|| {
         let files = traces.traces().iter().map(|trace| TraceFile {
@@ -112,8 +112,8 @@ pub(super) fn traces(traces: &TraceSource) -> Option<TraceSource> {
     })
 }
 
-/// Resolves sizes and layout. A device that is too small for its open reclaim units gets the fewest
-/// reclaim units that work.
+/// Resolves sizes and layout. A device too small for its open reclaim units gets the minimum number
+/// that works.
 fn resolve(
     simulated: &mut ResolvedDevice,
     notices: &mut Vec<String>,

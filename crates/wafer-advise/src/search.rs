@@ -1,4 +1,4 @@
-//! Groups by simulation: the two clusters whose union costs the fewest media writes are joined until few
+//! Groups by simulation: joins the two clusters whose union costs the fewest media writes until few
 //! enough are left.
 //!
 //! Lifetimes show which data differs, not whether the difference matters on this drive. A log that lives
@@ -10,9 +10,9 @@ use wafer_lab::LabError;
 
 use super::group::{self, Point};
 
-/// Page writes that the search may simulate: some ten seconds on two cores.
+/// Maximum number of page writes that the search simulates: some ten seconds on two cores.
 const BUDGET: f64 = 6e8;
-/// Maximum and minimum number of clusters to begin with.
+/// Maximum and minimum number of initial clusters.
 pub(super) const MOST: usize = 12;
 const LEAST: usize = 4;
 
@@ -21,8 +21,8 @@ fn simulations(from: usize) -> usize {
     (3..=from).map(|k| k * (k - 1) / 2).sum()
 }
 
-/// Returns the group of each point, for every number of groups in `counts` that was reached. `cost`
-/// returns the WAF of up to `most` groups by simulation, which writes `pages` pages.
+/// Returns the group of each point, for each number of groups in `counts` that is reached. `cost`
+/// returns the WAF of up to `most` groups by a simulation that writes `pages` pages.
 pub(super) fn groups(
     points: &[Point],
     counts: &[usize],
@@ -62,7 +62,7 @@ pub(super) fn groups(
     }
 }
 
-/// Returns groups with `b` joined to `a`, numbered without a gap; `a` is less than `b`.
+/// Returns groups with `b` joined to `a`, renumbered without gaps; `a` is less than `b`.
 fn join(groups: &[u16], a: u16, b: u16) -> Vec<u16> {
     let joined = |group: &u16| match *group {
         group if group == b => a,

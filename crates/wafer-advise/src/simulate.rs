@@ -1,4 +1,4 @@
-//! Simulation of one placement scheme.
+//! Simulates one placement scheme.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -12,17 +12,17 @@ use super::log::Log;
 use super::placing::{Placer, Scheme};
 use super::scale;
 
-/// How often the traffic is played, and which part counts.
+/// The number of passes over the traffic, and the parts that are counted.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     pub(super) passes: u32,
     /// Number of commands in the learned part.
     pub(super) learned: usize,
-    /// Ends of the quarters of the rest, in commands.
+    /// Ends of the quarters of the held-out part, in commands.
     quarters: Vec<usize>,
 }
 
-/// Capacities to write before the part that counts.
+/// Capacities to write before the counted part.
 const WARM_UP: f64 = 3.0;
 const MOST_PASSES: u32 = 200;
 
@@ -50,7 +50,7 @@ impl Plan {
         Plan { passes, learned, quarters }
     }
 
-    /// Returns a plan for the learned part alone, of which the second half counts.
+    /// Returns a plan for the learned part alone, whose second half counts.
     pub(super) fn learning(&self, log: &Log, geometry: &Geometry) -> Plan {
         let half = self.learned / 2;
         let passes = passes(log.pages_of(half), log.pages_of(self.learned), geometry);
@@ -58,7 +58,7 @@ impl Plan {
     }
 }
 
-/// Returns how often to play `all` pages, of which `before` come ahead of the part that counts.
+/// Returns how often to play `all` pages, `before` of which precede the counted part.
 fn passes(before: u64, all: u64, geometry: &Geometry) -> u32 {
     let wanted = WARM_UP * geometry.logical_pages as f64;
     let more = ((wanted - before as f64) / all.max(1) as f64).ceil().max(0.0);
@@ -68,12 +68,12 @@ fn passes(before: u64, all: u64, geometry: &Geometry) -> u32 {
 /// The result of a simulation.
 #[derive(Clone, Debug)]
 pub(super) struct Outcome {
-    /// WAF of the last half of the held-out part, which is reported.
+    /// WAF on the last half of the held-out part, which is reported.
     pub(super) waf: f64,
-    /// WAF of its first half, by which schemes are chosen.
+    /// WAF on its first half, by which schemes are chosen.
     pub(super) waf_chosen: f64,
     pub(super) waf_learned: f64,
-    /// WAF of each quarter of the held-out part.
+    /// WAF on each quarter of the held-out part.
     pub(super) quarters: Vec<f64>,
 }
 
@@ -126,7 +126,7 @@ pub(super) fn run(
         (host > 0).then(|| media as f64 / host as f64)
     };
     let end = counted.len() - 1;
-    // Without writes in a part, that before it stands in.
+    // A half without writes gets the WAF of the held-out part, or else of the learned part.
     let all = between(1, end).or_else(|| between(0, 1)).unwrap_or(1.0);
     let half = 1 + (end - 1) / 2;
     Ok(Outcome {

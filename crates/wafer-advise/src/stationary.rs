@@ -1,4 +1,4 @@
-//! Whether the traffic stays the same: a prediction from one part holds for the next only if it does.
+//! Checks that the traffic is stationary: else a prediction from one part does not hold for the next.
 
 use wafer_device::Geometry;
 use wafer_interface::Op;
@@ -8,10 +8,10 @@ use crate::simulate::{Outcome, Plan};
 
 /// Maximum change of the WAF between parts of stationary traffic.
 const MOST_CHANGE: f64 = 0.1;
-/// Maximum share of pages written in the held-out part that were never written before.
+/// Maximum share of held-out page writes to pages never written before.
 const MOST_FRESH: f64 = 0.05;
 
-/// Returns warnings about traffic that changes, by the recommended scheme's WAF and by the addresses written.
+/// Returns warnings about changing traffic, by the recommended scheme's WAF and the written addresses.
 pub(super) fn notices(
     log: &Log,
     geometry: &Geometry,
@@ -39,7 +39,7 @@ pub(super) fn notices(
     notices
 }
 
-/// Returns the share of the held-out page writes that go to pages not written before.
+/// Returns the share of held-out page writes that go to pages not written before.
 fn fresh(log: &Log, geometry: &Geometry, plan: &Plan) -> f64 {
     let mut seen = vec![0u64; geometry.logical_pages.div_ceil(64) as usize];
     let (mut fresh, mut written) = (0u64, 0u64);

@@ -1,4 +1,4 @@
-//! Known streams with hidden labels: advice finds them, and costs no more than their labels.
+//! Known streams with hidden labels: advice finds them, at no higher WAF than with their labels.
 
 use std::collections::HashSet;
 use std::io::Write as _;
@@ -13,13 +13,14 @@ use super::*;
 
 mod predictions;
 
-/// A mixture of three streams over 64 MiB: a circular log of the first half in 64 KiB, hot random pages
-/// in the third quarter, cold random pages in the last. The third column tells the stream, or not.
+/// Returns a mixture of three streams over 64 MiB: a circular log over the first half in writes of 64
+/// KiB, hot random pages in the third quarter, cold random pages in the last. If `labelled`, the second
+/// column names the stream.
 fn mixture(labelled: bool) -> tempfile::NamedTempFile {
     mixture_at(labelled, |page| page)
 }
 
-/// The same with every page at another address.
+/// Returns the same with every page at another address.
 fn mixture_at(labelled: bool, place: impl Fn(u64) -> u64) -> tempfile::NamedTempFile {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
@@ -41,7 +42,7 @@ fn mixture_at(labelled: bool, place: impl Fn(u64) -> u64) -> tempfile::NamedTemp
     file
 }
 
-/// A labelled mixture whose streams are processes, so that its addresses stay those of the hidden one.
+/// Returns a labelled mixture whose streams are processes, so addresses are those of the hidden one.
 fn by_process(labelled: &tempfile::NamedTempFile) -> tempfile::NamedTempFile {
     let text = std::fs::read_to_string(labelled.path()).unwrap();
     let mut file = tempfile::NamedTempFile::new().unwrap();
@@ -91,7 +92,7 @@ fn a_volume_is_written_to_the_byte() {
     }
 }
 
-/// Jobs on two namespaces are advised on as the same jobs on the two halves of one.
+/// Advice on jobs on two namespaces is the same as on the two halves of one.
 #[test]
 fn namespaces_are_joined() {
     let advised = |device: &ResolvedDevice, [first, second]: [&str; 2]| {
@@ -117,7 +118,7 @@ fn namespaces_are_joined() {
     };
     assert_eq!(wafs(&two), wafs(&one));
     assert!(of_kind(&two, SchemeKind::None) > 1.2 * of_kind(&two, SchemeKind::Regions));
-    // With a handle for each namespace the drive places writes already.
+    // With a handle for each namespace, the drive already places writes.
     let [first, second] =
         [0, 1].map(|at| format!("[[namespaces]]\nsize = \"34MiB\"\nhandles = [{at}]\n"));
     let own =
@@ -170,7 +171,7 @@ fn hidden_streams_are_found_and_placed_as_well_as_by_their_labels() {
     assert!(regions < truth * 1.05, "{regions:.3} by regions, {truth:.3} by labels");
     assert!(oracle < regions, "{oracle:.3} with future knowledge, {regions:.3} by regions");
 
-    // The groups of the best scheme are the streams.
+    // The groups of the best scheme match the streams.
     let map = hidden.map.expect("advice by address");
     let group = |page: u64| map.at(0, page * 8).0;
     for (from, to) in [(0u64, 8192), (8192, 12_288), (12_288, 16_384)] {
@@ -182,12 +183,12 @@ fn hidden_streams_are_found_and_placed_as_well_as_by_their_labels() {
     assert_ne!(group(10_000), group(4_000));
 }
 
-/// As files of a database lie: in pieces of 256 KiB, one stream's among the others'.
+/// Streams interleaved in pieces of 256 KiB, like files of a database.
 #[test]
 fn streams_that_lie_among_each_other_are_placed_as_well_as_by_their_labels() {
     const PIECE: u64 = 64;
     let pieces = 16_384 / PIECE;
-    // An odd factor turns the pieces' order over, each to a place of its own.
+    // An odd factor permutes the pieces.
     let place = |page: u64| page / PIECE * 45 % pieces * PIECE + page % PIECE;
     let hidden = advice_on(&mixture_at(false, place), &[], 3);
     let labelled = advice_on(&by_process(&mixture_at(true, place)), &[], 3);
@@ -197,12 +198,12 @@ fn streams_that_lie_among_each_other_are_placed_as_well_as_by_their_labels() {
     assert!(none > truth * 1.1, "the streams matter: {none:.3} without, {truth:.3} with labels");
     assert!(regions < truth * 1.05, "{regions:.3} by regions, {truth:.3} by labels");
     assert!(hidden.schemes.iter().any(|w| w.name == hidden.best && w.confidence >= 1.0));
-    // Each is listed once.
+    // Each scheme is listed once.
     for advice in [&hidden, &labelled] {
         let names: HashSet<&str> = advice.schemes.iter().map(|w| w.name.as_str()).collect();
         assert_eq!(names.len(), advice.schemes.len());
     }
-    // What streams write adds up to what their handles do.
+    // The shares of streams add up to those of their handles.
     assert!(!labelled.streams.is_empty(), "{}", labelled.best);
     for group in &labelled.groups {
         let own = labelled.streams.iter().filter(|stream| stream.handle == group.handle);
@@ -235,8 +236,8 @@ fn the_map_of_advice_gives_its_waf_when_it_is_run() {
     assert!(placed < waf("none") * 0.95, "{placed} against {}", waf("none"));
 }
 
-/// A trace of single pages, each in a mebibyte of its own: the drive is as full as asked, so that pages are
-/// relocated, and the map names the addresses of the trace.
+/// A trace of single pages, each in its own mebibyte: the drive is as full as requested, so pages are
+/// relocated, and the map uses the addresses of the trace.
 #[test]
 fn a_drive_is_as_full_of_a_sparse_trace_as_asked() {
     const PAGES: u64 = 8192;
@@ -257,11 +258,11 @@ fn a_drive_is_as_full_of_a_sparse_trace_as_asked() {
     let advice = advise(&device, &workload, Some(&traces), &options, &never, &|_| {}).unwrap();
     let touched = traces.scans().unwrap()[0].touched_bytes();
     assert!(touched <= PAGES * 4096);
-    // Of the whole trace, not of the part that was learned from.
+    // Of the whole trace, not only of the learned part.
     assert_eq!(advice.touched_bytes, touched);
     let fill = touched as f64 / advice.simulated.capacity.0 as f64;
     assert!((fill - 0.9).abs() < 0.01, "{fill}");
-    // A drive that is too small stays so.
+    // A drive that is too small is not enlarged.
     let set = ["capacity=16MiB", "reclaim_unit.size=1MiB", "overprovisioning=2"].map(str::to_owned);
     let small = load_device("pm9d3", &set).unwrap();
     let mut notices = Vec::new();
@@ -276,7 +277,7 @@ fn a_drive_is_as_full_of_a_sparse_trace_as_asked() {
     assert_ne!(handle(PAGES - 100), wafer_interface::Placement::NONE);
 }
 
-/// A drive has pages behind those of the trace; a map of the trace's addresses does not.
+/// A drive has pages after those of the trace; a map of the trace's addresses does not.
 #[test]
 fn ranges_behind_the_last_written_page_are_left_out() {
     let mut file = tempfile::NamedTempFile::new().unwrap();
@@ -319,7 +320,7 @@ fn lives_are_exposure_over_deaths() {
     }
     assert!((life.mean() - 100.0).abs() < 1e-9);
     assert!(life.spread() < 1e-6);
-    // Ten more that have lived for 300 and still do.
+    // Ten more pages have lived for 300 and are still valid.
     life.exposure += 3000.0;
     assert!((life.mean() - 400.0).abs() < 1e-9);
 }
@@ -338,14 +339,14 @@ fn groups_are_exact_on_a_line_and_found_in_the_plane() {
         assert_eq!(*g, groups[i % 3], "{groups:?}");
     }
     assert_eq!(group::used(&groups), 3);
-    // Mean life alone tells two of them apart.
+    // Mean lifetime alone separates two of them.
     let line = group::by_life(&points, 2);
     for (i, g) in line.iter().enumerate() {
         assert_eq!(*g, u16::from(i % 3 > 0), "{line:?}");
     }
 }
 
-/// A script of advice, run with a program `nvme` that writes down what it is asked.
+/// Runs the script of advice with a program `nvme` that records its arguments.
 #[test]
 fn the_script_of_advice_asks_nvme_cli_for_its_handles() {
     use std::os::unix::fs::PermissionsExt as _;
@@ -369,7 +370,7 @@ fn the_script_of_advice_asks_nvme_cli_for_its_handles() {
         command.env_remove("SIZE").envs(size.map(|s| ("SIZE", s)));
         command.output().unwrap()
     };
-    // Without a size nothing is deleted.
+    // Without a size, nothing is deleted.
     assert!(!run(None).status.success());
     assert!(!place("asked").exists());
     let output = run(Some("1000"));
@@ -390,7 +391,7 @@ fn the_script_of_advice_asks_nvme_cli_for_its_handles() {
         ]
     );
 
-    // fio's ranges are those of the map, and the hints have a row for each handle, from short to extreme.
+    // fio's ranges are those of the map, and the hints have a row per handle, from short to extreme.
     let map = advice.map.as_ref().unwrap();
     let scheme = text("dp_scheme.csv");
     assert_eq!(scheme.lines().count(), map.len().min(32));
@@ -410,8 +411,8 @@ fn the_script_of_advice_asks_nvme_cli_for_its_handles() {
     assert!(hints.contains("With future knowledge of death times: WAF 1."), "{hints}");
 }
 
-/// F2FS tags nearly all user data warm, so that its handles separate nothing. Classed by file, the same
-/// traffic has something to separate; what future knowledge of death times reaches shows how much.
+/// F2FS tags nearly all user data warm, so its handles separate nothing. Classified by file, the same
+/// traffic has something to separate; known death times show how much.
 #[test]
 fn a_file_system_that_calls_everything_warm_gains_by_finer_classes() {
     let of = |temperature: &str| {

@@ -1,5 +1,5 @@
-//! How fast the application models are: commands and written pages a second, beside a probe that
-//! writes one page after the other: the least that a stream can do.
+//! Measures the speed of the application models in commands and written pages per second, next to a
+//! probe that does as little as a stream can: it writes one page after the other.
 //!
 //! `cargo run --release -p wafer-apps --example model_speed`
 
@@ -8,7 +8,7 @@ use std::time::Instant;
 use wafer_apps::model::{Extent, MODELS, Space};
 use wafer_interface::{Batch, Command, CommandStream, Op, Placement, StreamState, stream};
 
-/// The least that a stream does.
+/// A stream that does as little as a stream can: sequential writes of one page.
 fn probe() -> impl CommandStream {
     let mut next = 0;
     stream::from_fn(move |out, max| {
@@ -20,7 +20,7 @@ fn probe() -> impl CommandStream {
     })
 }
 
-/// Commands and pages a second over half a second.
+/// Returns commands and pages per second, measured over half a second.
 fn speed(stream: &mut dyn CommandStream) -> (f64, f64) {
     let mut batch = Batch::with_capacity(4096);
     while stream.load(&mut batch, 4096) == StreamState::Ready {

@@ -11,7 +11,7 @@
 //! A model checks its configuration and its space when it is built; a stream cannot fail afterwards.
 //!
 //! # What it does not implement
-//! Data, and feedback from the device.
+//! Data (commands carry no payload), and feedback from the device.
 
 pub mod model;
 pub mod tenants;

@@ -1,15 +1,15 @@
-//! Timed drives from what is known of real ones: a data sheet, and measured latency.
+//! Calibrates timed drives to real ones, from a data sheet or measured latency.
 //!
 //! # What it is
-//! - [`Datasheet`]: the rates of a data sheet to a complete device file, every line of which says whether it was
-//!   given, inferred or assumed.
-//! - [`calibrate`]: measured latency ([`Measured`]) to the times of a device, with intervals and predictions.
+//! - [`Datasheet`]: turns the rates of a data sheet into a complete device file that marks every line as given,
+//!   inferred or assumed.
+//! - [`calibrate`]: fits a device's times to measured latency ([`Measured`]), with intervals and predictions.
 //!
 //! # Invariants
 //! The same input gives the same output, bit by bit.
 //!
 //! # Error model
-//! [`wafer_lab::LabError`], one line each. Input that contradicts itself is refused before anything runs.
+//! [`wafer_lab::LabError`], each one line. Contradictory input is refused before anything runs.
 //!
 //! # What it does not implement
 //! Counters over time: the Python package fits over-provisioning to them.

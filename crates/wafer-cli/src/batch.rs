@@ -1,4 +1,4 @@
-//! Runs of several experiments, with a progress bar, until Ctrl-C.
+//! Runs several experiments with a progress bar, until Ctrl-C.
 
 use std::sync::Mutex;
 
@@ -11,9 +11,9 @@ use crate::errors;
 use crate::progress::Bar;
 use wafer_output as output;
 
-/// Runs experiments in parallel, within memory, and returns their results in the same order.
+/// Runs experiments in parallel within the available memory, and returns their results in order.
 ///
-/// `finished` keeps the record of a run as soon as the run ends. If that fails, its error becomes the
+/// `finished` stores the record of a run as soon as the run ends. If it fails, its error becomes the
 /// result of the run.
 pub(crate) fn run_all(
     experiments: &[Checked],
@@ -51,7 +51,7 @@ pub(crate) fn run_all(
 /// Returns the last failure, after it has printed the others.
 pub(crate) fn failed(mut failures: Vec<LabError>) -> Result<(), LabError> {
     let Some(last) = failures.pop() else { return Ok(()) };
-    // A cancelled run has ended as all others have.
+    // After a cancellation, all runs failed for the same reason.
     failures.iter().filter(|_| !is_cancelled()).for_each(|e| output::error(&errors::lab(e)));
     Err(last)
 }
@@ -63,7 +63,7 @@ pub(crate) fn check_all<'a>(
     experiments.into_iter().map(|experiment| experiment.clone().check()).collect()
 }
 
-/// Returns the folder of drives in steady state, unless there is none.
+/// Returns the folder of drives in steady state, if there is one.
 pub(crate) fn cache(quiet: bool) -> anyhow::Result<Option<Cache>> {
     let program = std::env::current_exe().unwrap_or_default();
     Ok(Cache::of_environment(&program, move |text| output::notice(quiet, text))?)

@@ -1,4 +1,4 @@
-//! Ctrl-C.
+//! Handles Ctrl-C.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 pub(crate) static CANCEL: AtomicBool = AtomicBool::new(false);
 static TIMES: AtomicU32 = AtomicU32::new(0);
 
-/// Makes Ctrl-C set [`CANCEL`]; the second one ends the process at once.
+/// Makes Ctrl-C set [`CANCEL`]; the second press ends the process at once.
 pub(crate) fn cancel_on_ctrl_c() -> Result<(), ctrlc::Error> {
     cancel_until(2)
 }
 
-/// Makes Ctrl-C set [`CANCEL`]; the one with the number `last` ends the process at once.
+/// Makes Ctrl-C set [`CANCEL`]; press number `last` ends the process at once.
 pub(crate) fn cancel_until(last: u32) -> Result<(), ctrlc::Error> {
     ctrlc::set_handler(move || {
         CANCEL.store(true, Ordering::Relaxed);
@@ -26,7 +26,7 @@ pub(crate) fn times_cancelled() -> u32 {
     TIMES.load(Ordering::Relaxed)
 }
 
-/// Reports whether Ctrl-C was pressed.
+/// Returns whether Ctrl-C was pressed.
 pub(crate) fn is_cancelled() -> bool {
     CANCEL.load(Ordering::Relaxed)
 }

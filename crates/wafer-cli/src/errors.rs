@@ -1,4 +1,4 @@
-//! Errors in the words of the command line.
+//! Words errors in the terms of the command line.
 
 use std::error::Error;
 
@@ -6,7 +6,7 @@ use wafer_config::{ConfigError, Overridden, Place};
 use wafer_lab::LabError;
 use wafer_record::RecordError;
 
-/// Stopped by the user, where nothing is written before the end.
+/// The user stopped a command that writes nothing before its end.
 #[derive(Debug)]
 pub(crate) struct Interrupted;
 
@@ -23,7 +23,7 @@ pub(crate) fn line(error: &anyhow::Error) -> String {
     wafer_config::line(error.as_ref(), describe)
 }
 
-/// Returns an error of a library as one line.
+/// Returns a library error as one line.
 pub(crate) fn lab(error: &LabError) -> String {
     wafer_config::line(error, describe)
 }
@@ -43,7 +43,7 @@ pub(crate) fn exit_code(error: &anyhow::Error) -> u8 {
     }
 }
 
-/// Libraries name arguments by their role; here they are options.
+/// Words an error: libraries name arguments by their role, which are options here.
 fn describe(cause: &(dyn Error + 'static)) -> String {
     let config = match cause.downcast_ref() {
         Some(LabError::Config(config)) => Some(config),

@@ -2,34 +2,32 @@
 //!
 //! # What it is
 //! `wafer run` writes a workload to a device and prints tables or result records; `serve` and `mount` give
-//! a device to real software; `devices`, `policies`, `models` and `config` list what there is to choose
-//! from; `schema` prints JSON Schemas; `completions` and `man` print what shells and manuals need.
+//! a device to real software; `devices`, `policies`, `models` and `config` list the choices; `schema`
+//! prints JSON Schemas; `completions` and `man` print shell completions and manual pages.
 //!
 //! # Architecture
-//! - `args/`: every option once, with its documentation: help, completions and manual come from it. Keys
-//!   of configurations and their values are completed from the JSON Schema.
-//! - `commands/`: one file per command, each from its arguments to output. `summary.rs` has the tables
-//!   of runs.
-//! - `cache.rs`: the folder of drives in steady state.
-//! - `output.rs`: tables, sizes and JSON. `terminal.rs`: colours, and escapes of everything else that acts on a
-//!   terminal. `progress.rs`: the bar on stderr. `errors.rs`: errors
-//!   of libraries in the words of the command line.
+//! - `args/`: every option once, with its documentation, which also gives help, completions and manual.
+//!   Keys of configurations and their values are completed from the JSON Schema.
+//! - `commands/`: one file per command, from arguments to output. `summary.rs` has the tables of runs.
+//! - `batch.rs`: parallel runs and the folder of drives in steady state. `cancel.rs`: Ctrl-C.
+//! - `progress.rs`: the bar on stderr. `log.rs`: the log of a served drive. `errors.rs`: errors of libraries in
+//!   the terms of the command line. Tables, JSON and escaped text are printed by `wafer-output`.
 //!
 //! # Features
-//! `serve`, `mount` and `tui`, all on by default: without them their commands are absent.
+//! `serve`, `mount` and `tui`, all on by default: without them, their commands are absent.
 //!
 //! # Invariants
-//! stdout carries the requested output and nothing else; progress, notices and errors go to stderr. Text and JSON are
-//! printed from the same record. A run that was stopped or failed leaves no file.
+//! stdout carries only the requested output; progress, notices and errors go to stderr. Text and JSON are printed
+//! from the same record. A run that was stopped or failed leaves no file.
 //!
 //! # Error model
 //! One line on stderr. Exit status: 0 done, 1 the run failed, 2 wrong arguments or configuration, 130 interrupted. It
 //! is not a failure if the reader of stdout closes its end early.
 //!
 //! # What it does not implement
-//! Anything of the model: the libraries do.
+//! Any part of the model: that is in the libraries.
 //!
-//! A library with a thin `main.rs`, so that the Python package can install the same command.
+//! The crate is a library with a thin `main.rs`: the Python package installs the same command.
 
 mod args;
 mod batch;
@@ -46,11 +44,11 @@ use wafer_output as output;
 use args::{Cli, Command};
 use clap::{CommandFactory as _, FromArgMatches as _};
 
-/// Runs the command line `arguments`, the program's name first. Returns the exit status. Help and a
-/// second Ctrl-C end the process.
+/// Runs the command line `arguments`, beginning with the program's name. Returns the exit status.
+/// Help and a second Ctrl-C end the process.
 pub fn main_with<T: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = T>) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
-    // A shell asks for completions with the variable COMPLETE.
+    // A shell requests completions through the variable COMPLETE.
     let here = std::env::current_dir().ok();
     let completer = clap_complete::CompleteEnv::with_factory(Cli::command);
     if completer.try_complete(arguments.clone(), here.as_deref()).unwrap_or_else(|e| e.exit()) {
@@ -100,7 +98,7 @@ pub fn main_with<T: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = 
     }
 }
 
-/// Takes negative numbers for values of options, which then say what they expect.
+/// Accepts negative numbers as values of options, whose errors then say what is expected.
 fn negative_numbers(command: clap::Command) -> clap::Command {
     let command = command.mut_args(|arg| match arg.get_action().takes_values() {
         true => arg.allow_negative_numbers(true),
@@ -109,7 +107,7 @@ fn negative_numbers(command: clap::Command) -> clap::Command {
     command.mut_subcommands(negative_numbers)
 }
 
-/// Help and version as clap prints them; wrong arguments as one line.
+/// Prints help and version as clap does, and wrong arguments as one line.
 fn usage(error: &clap::Error) -> u8 {
     use clap::error::ErrorKind::{
         DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand, DisplayVersion,

@@ -1,8 +1,8 @@
-//! The log of a drive and its server.
+//! Logs events of a drive and its server.
 
 use wafer_output::Terminal;
 
-/// Logs events of a drive and its server to stderr, as `RUST_LOG` chooses by target and level.
+/// Logs to stderr, filtered by target and level as in `RUST_LOG`.
 pub(crate) fn to_stderr(quiet: bool) {
     use tracing_subscriber::filter::{LevelFilter, Targets};
     use tracing_subscriber::prelude::*;
@@ -10,7 +10,7 @@ pub(crate) fn to_stderr(quiet: bool) {
     let chosen = std::env::var("RUST_LOG").ok().and_then(|text| text.parse().ok());
     let filter: Targets = chosen.unwrap_or_else(|| Targets::new().with_default(default));
     let lines = tracing_subscriber::fmt::layer()
-        // Its styles would look like those of a hostile host.
+        // Styles would be indistinguishable from those of a hostile host.
         .with_ansi(false)
         .with_writer(|| Terminal::new(std::io::stderr()))
         .without_time();

@@ -1,4 +1,4 @@
-//! The `wafer` binary; [`wafer_cli`] has everything.
+//! The `wafer` binary; everything is in [`wafer_cli`].
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! Progress on stderr, only of what takes over a second: a bar on a terminal, a line a minute elsewhere.
+//! Shows progress on stderr after a second: a bar on a terminal, a line per minute elsewhere.
 
 use std::fmt::Write;
 use std::io::IsTerminal;
@@ -11,12 +11,12 @@ use indicatif::{
 use wafer_lab::{Checked, Progress, Stage};
 use wafer_output as output;
 
-/// Delay before anything is drawn.
+/// Delay before anything is shown.
 const DELAY: Duration = Duration::from_secs(1);
-/// Time between two lines where there is no terminal.
+/// Time between lines if there is no terminal.
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// One bar for all runs together.
+/// A common bar for all runs.
 pub(crate) struct Bar {
     bar: ProgressBar,
     start: Instant,
@@ -27,13 +27,13 @@ pub(crate) struct Bar {
 struct State {
     runs: Vec<Run>,
     shown: bool,
-    /// Lines so far; where there is a terminal, there are none.
+    /// Number of lines so far; `None` on a terminal.
     lines: Option<u32>,
 }
 
 #[derive(Clone, Copy, Default)]
 struct Run {
-    /// Bytes of preconditioning, done and in all.
+    /// Bytes of preconditioning: done, and in total.
     precondition: (u64, u64),
     /// Bytes of the run.
     run: (u64, Option<u64>),
@@ -92,7 +92,7 @@ impl Bar {
     }
 }
 
-/// Returns what a line says after `done` bytes.
+/// Returns a progress line after `done` bytes.
 fn line(done: u64, total: Option<u64>, elapsed: Duration) -> String {
     let rate = done as f64 / elapsed.as_secs_f64().max(1e-3);
     let written = output::bytes(done);
@@ -103,7 +103,7 @@ fn line(done: u64, total: Option<u64>, elapsed: Duration) -> String {
     format!("{share}: {written} of {}, {speed}/s, {left} left", output::bytes(total))
 }
 
-/// A bar of steps of about the same length.
+/// A bar of steps with similar durations.
 pub(crate) struct Steps {
     bar: ProgressBar,
     start: Instant,
@@ -162,7 +162,7 @@ fn style(total: Option<u64>) -> ProgressStyle {
         .progress_chars("=> ")
 }
 
-/// Bytes a second since the start: the bar's own estimate would begin only when it is first drawn.
+/// Returns the mean rate: the bar's own estimate would begin only when it is first drawn.
 fn mean_rate(state: &ProgressState) -> f64 {
     state.pos() as f64 / state.elapsed().as_secs_f64().max(1e-3)
 }

@@ -1,4 +1,4 @@
-//! Drives in steady state that runs keep: the next run begins at once, with the same result.
+//! Runs keep drives in steady state: the next run begins at once, with the same result.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -48,7 +48,7 @@ impl Folder {
     }
 }
 
-/// What a record says of the run itself, without its speed and date.
+/// Returns the results of a record, without its speed and date.
 fn results(record: &Value) -> Value {
     let mut record = record.clone();
     for key in ["performance", "provenance"] {
@@ -69,7 +69,7 @@ fn a_kept_drive_gives_the_same_result() {
     let second = folder.run(TIMED, &[]);
     assert_eq!(second["steady"]["kept"], true);
     assert_eq!(results(&first), results(&second));
-    // Times change no byte: the same drive serves.
+    // Times change no byte: the same drive is used.
     let slower = folder.run(&format!("{TIMED} --set timing.read_us=90"), &[]);
     assert_eq!(slower["steady"]["kept"], true);
 
@@ -82,7 +82,7 @@ fn a_kept_drive_gives_the_same_result() {
     assert_eq!(folder.run(TIMED, &[])["steady"]["kept"], Value::Null, "the job changed");
 }
 
-/// Runs with another value of a variable, another file of ranges or another map of a trace are other runs.
+/// Runs with a different variable, file of ranges or map of a trace need different drives.
 #[test]
 fn what_a_workload_finds_elsewhere_tells_it_from_others() {
     let folder = Folder::new();
@@ -177,7 +177,7 @@ fn the_folder_is_limited_listed_and_cleared() {
     folder.run(TIMED, &[]);
     let one = size(&folder.files()[0]);
     let limit = (one + one / 2).to_string();
-    // The one that was used last stays.
+    // The drive that was used last is kept.
     folder.run(&format!("{TIMED} --seed 1"), &[("WAFER_CACHE_LIMIT", &limit)]);
     assert_eq!(folder.files().len(), 1);
     let list = || -> Value {
@@ -191,7 +191,7 @@ fn the_folder_is_limited_listed_and_cleared() {
     let table = String::from_utf8(folder.wafer("cache list", &[]).stdout).unwrap();
     assert!(table.contains("job.fio") && table.contains("sequential+steady"), "{table}");
 
-    // A drive that alone is larger is not kept, and says so; the run goes on.
+    // A drive larger than the limit is not kept, and a note says so; the run continues.
     let run = format!("run --device device.toml {TIMED} --seed 2 --json r.json");
     let output = folder.wafer(&run, &[("WAFER_CACHE_LIMIT", "64KiB")]);
     let said = String::from_utf8(output.stderr).unwrap();
@@ -205,7 +205,7 @@ fn the_folder_is_limited_listed_and_cleared() {
     let said = String::from_utf8(wrong.stderr).unwrap();
     assert!(wrong.status.code() == Some(2) && said.contains("WAFER_CACHE_LIMIT"), "{said}");
 
-    // What cannot be read is one of them, and what is no drive stays.
+    // An unreadable drive is listed and cleared; a file that is no drive is kept.
     let drive = folder.files()[0].clone();
     std::fs::write(&drive, "damaged").unwrap();
     let notes = drive.with_file_name("notes.steady");

@@ -24,7 +24,7 @@ fn a_data_sheet_becomes_a_fitted_drive_that_runs() {
     assert_eq!(sheet["file"], "mine.toml");
     assert!(sheet["lines"].as_array().unwrap().iter().all(|line| line["basis"].is_string()));
 
-    // No reads: what reads wait for stays, and nothing is searched.
+    // Without reads, their parameters are unchanged, and nothing is searched.
     fs::write(folder.join("measured.csv"), "writes_per_s,write_mean_us\n10000,20\n40000,21\n")
         .unwrap();
     let calibrate =
@@ -58,14 +58,14 @@ fn a_data_sheet_becomes_a_fitted_drive_that_runs() {
     assert!(mean > 19.0, "{mean}");
 }
 
-/// Nothing is written before the end, and nothing else is said.
+/// Nothing is written before the end, and no other message is printed.
 #[test]
 fn an_interrupted_fit_writes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let rows: String = (1..=50).map(|i| format!("{},90\n", 1000 * i)).collect();
     fs::write(folder.join("rows.csv"), format!("writes_per_s,read_mean_us\n{rows}")).unwrap();
-    // What runs in the background of a shell ignores SIGINT, and so would this.
+    // Background processes of a shell ignore SIGINT, and this one would too.
     let child = Command::new("env")
         .args(["--default-signal=INT", env!("CARGO_BIN_EXE_wafer"), "-q", "calibrate"])
         .args(["--device", "pm9a3", "--timing", "rows.csv", "-o", "out.toml"])

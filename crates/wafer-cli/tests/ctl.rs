@@ -21,7 +21,7 @@ fn ctl(socket: &Path, arguments: &[&str]) -> Output {
         .unwrap()
 }
 
-/// Runs `wafer ctl`, which must succeed, and returns what it prints.
+/// Runs `wafer ctl`, which must succeed, and returns its output.
 fn done(socket: &Path, arguments: &[&str]) -> String {
     let output = ctl(socket, arguments);
     let said = String::from_utf8_lossy(&output.stderr);
@@ -29,7 +29,7 @@ fn done(socket: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Runs `wafer ctl`, which must say in one line what is wrong, and returns that.
+/// Runs `wafer ctl`, which must fail with a one-line error, and returns that.
 fn refused(socket: &Path, arguments: &[&str]) -> String {
     let output = ctl(socket, arguments);
     let said = String::from_utf8(output.stderr).unwrap();
@@ -98,7 +98,7 @@ fn a_fault_goes_from_the_command_line_to_a_host() {
     assert!(refused(&socket, &["fail", "read", "--status", "success"]).contains("an error"));
     done(&socket, &["drop", "--host", "nqn.2026-11.io.wafer:a"]);
     assert!(queue.execute(io.read(0, 1), &[], 4096).is_err());
-    // A client that sends nothing does not keep the server from its end.
+    // A client that sends nothing does not prevent the server from ending.
     let _silent = UnixStream::connect(&socket).unwrap();
     terminate(server);
     assert!(!socket.exists());
@@ -130,12 +130,12 @@ fn only_the_socket_of_a_dead_server_is_replaced() {
     serve(path, "another server");
     serve(&folder.path().join("none/ctl.sock").display().to_string(), "No such file");
     serve(&folder.path().join("x".repeat(200)).display().to_string(), "");
-    // Its file stays when a server is killed.
+    // When a server is killed, its file remains.
     drop(alive);
     assert!(socket.exists());
     let server = Server::start(folder.path(), &["--ctl", path]);
     done(&socket, &["status"]);
-    // What took its place is not the server's to remove.
+    // The server must not remove a file that replaced its own.
     std::fs::remove_file(&socket).unwrap();
     std::fs::write(&socket, "notes").unwrap();
     terminate(server);
@@ -168,7 +168,7 @@ fn operators_can_use_http_with_their_token() {
     assert_eq!(status["done"]["health"]["temperature"], 350);
     let (code, wrong) = post("operator-1234", json!({ "command": "melt" }));
     assert!(code == 400 && wrong.contains("refused"), "{wrong}");
-    // Everything would be taken away for somebody who named one namespace.
+    // Otherwise, a request that names one namespace would clear everything.
     let (code, wrong) = post("operator-1234", json!({ "command": "clear", "namespace": 1 }));
     assert!(code == 400 && wrong.contains("namespace"), "{wrong}");
     terminate(server);

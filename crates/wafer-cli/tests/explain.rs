@@ -41,7 +41,7 @@ fn a_record_is_explained_in_words_and_numbers() {
     assert_eq!(json[0]["relocated_bytes"].as_u64().unwrap(), moved);
 }
 
-/// A write buffer makes fewer pages of the writes of hosts than they have bytes, and garbage collection moves data still.
+/// A write buffer merges host writes into fewer pages than their bytes, while garbage collection still moves data.
 #[test]
 fn what_a_cache_unites_hides_no_relocation() {
     let folder = tempfile::tempdir().unwrap();
@@ -82,7 +82,7 @@ fn what_a_cache_unites_hides_no_relocation() {
     }
 }
 
-/// Bytes of commands that go on where the last one ended are no more than those written.
+/// Bytes of commands that continue where the previous one ended do not exceed those written.
 #[test]
 fn parts_of_pages_in_sequence_are_no_more_than_was_written() {
     let folder = tempfile::tempdir().unwrap();
@@ -99,7 +99,7 @@ fn parts_of_pages_in_sequence_are_no_more_than_was_written() {
     assert!(sequential <= host && sequential > host * 9 / 10, "{sequential} of {host}");
 }
 
-/// Background GC moves data to handle 0 here, which nobody writes.
+/// Background GC moves data to handle 0 here, which no host writes.
 #[test]
 fn what_is_collected_adds_up_to_what_is_relocated() {
     let folder = tempfile::tempdir().unwrap();
@@ -136,7 +136,7 @@ fn a_record_without_attribution_is_explained_from_its_counters() {
     let record = crate::schema::valid(&std::fs::read(&path).unwrap());
     let json: Value = serde_json::from_slice(&wafer(&["explain", "--json", &path]).stdout).unwrap();
     assert_eq!(json[0]["findings"], record["findings"]);
-    // A record of version 0.1.0 has neither findings nor metrics: the same are computed.
+    // A record of version 0.1.0 has neither findings nor metrics: the same ones are computed.
     let mut old = record.clone();
     for key in ["findings", "metrics"] {
         old.as_object_mut().unwrap().remove(key);
@@ -163,7 +163,7 @@ fn causes_are_found_by_running_again() {
         assert!(text.contains(cause["cause"].as_str().unwrap()), "{text}");
         assert!(text.contains(cause["text"].as_str().unwrap()), "{text}");
     }
-    // Two records: which one is the result is not clear enough to overwrite it.
+    // With two records, it is not clear enough which is the result to overwrite one.
     let before = std::fs::read(&path).unwrap();
     for (arguments, what) in [
         (vec!["explain", &path, "--json", &path], "explain onto itself"),

@@ -1,4 +1,4 @@
-//! Files under arbitrary bytes: made of the committed seeds; see `fuzz/README.md`.
+//! Readers of files on arbitrary bytes derived from the committed seeds; see `fuzz/README.md`.
 
 #[path = "../../../fuzz/bounded.rs"]
 mod bounded;
@@ -10,7 +10,7 @@ mod readers;
 use wafer_interface::{Command, NsId, Placement};
 use wafer_record::capture::{CaptureEvent, CaptureHeader, CaptureRecord, CaptureWriter};
 
-/// A capture with every kind of record.
+/// Returns a capture with every kind of record.
 fn capture() -> Vec<u8> {
     let header: CaptureHeader = serde_json::from_value(serde_json::json!({
         "format": "wafer.capture/1", "software": "fuzz", "started_unix_ms": 0,
@@ -93,7 +93,7 @@ fn hostile_records() {
     bounded::fuzz("record", readers::record, Vec::new(), 4);
 }
 
-/// Drives that were closed and drives that were killed: some with a state alone, some with a journal.
+/// Returns drives that were closed or killed: some with a state alone, some with a journal.
 fn drives() -> Vec<Vec<u8>> {
     let kinds = [(0, true), (40, true), (300, true), (0, false), (40, false), (300, false)];
     kinds.map(|(count, closed)| drive::sample(count, closed)).to_vec()

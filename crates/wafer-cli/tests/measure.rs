@@ -1,10 +1,10 @@
-//! `wafer measure` and `wafer report` with an nvme-cli made of a shell script.
+//! `wafer measure` and `wafer report` with a shell script as nvme-cli.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-/// A drive in a folder: each FDP statistics call gives the next line of `readings`, the last for ever.
+/// Creates a drive: each FDP statistics call returns the next line of `readings`, the last forever.
 fn drive(folder: &Path, readings: &str) -> String {
     std::fs::write(folder.join("readings"), readings).unwrap();
     let script = format!(
@@ -27,7 +27,7 @@ esac
         folder.display()
     );
     let path = folder.join("nvme").display().to_string();
-    // By another process: were the file open for writing here, a test that forks meanwhile would keep it busy.
+    // By another process: if the file were open for writing here, a test that forks would keep it busy.
     let install = "printf %s \"$1\" >\"$0\" && chmod 755 \"$0\"";
     assert!(Command::new("sh").args(["-c", install, &path, &script]).status().unwrap().success());
     path

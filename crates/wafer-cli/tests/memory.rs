@@ -1,4 +1,4 @@
-//! `wafer serve` holds as much memory for hostile hosts as `--buffers` says.
+//! With hostile hosts, `wafer serve` uses no more memory than `--buffers` allows.
 
 use std::time::{Duration, Instant};
 
@@ -10,21 +10,21 @@ use crate::serve::{NQN, Server, folder};
 
 /// Bytes of `--buffers`.
 const BUFFERS: u64 = 32 << 20;
-/// Memory that a connection takes besides: its queues, tasks and sockets' small buffers.
+/// Additional memory of a connection: its queues, tasks and small socket buffers.
 const CONNECTION: u64 = 256 << 10;
 const HOSTS: usize = 16;
 const IO: Io = Io { nsid: 1 };
-/// Blocks of a command and the number of commands outstanding on a queue: 256 KiB, and the longest of 2 MiB.
+/// Blocks per command and commands outstanding per queue: 256 KiB, and the maximum of 2 MiB.
 const SIZES: [(u32, usize); 2] = [(512, 60), (4096, 6)];
 
-/// Resident memory of a process, in bytes.
+/// Returns the resident memory of a process in bytes.
 fn resident(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
     line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() << 10
 }
 
-/// Connects a host whose data goes apart from its commands, so that the server asks for it.
+/// Connects a host that sends data separately from its commands, so that the server requests it.
 fn connect(server: &Server, name: &str) -> (Host, Vec<Queue>) {
     let mut options = HostOptions::new(NQN, name);
     options.queue = QueueOptions { in_capsule: 1024, ..QueueOptions::default() };
@@ -33,7 +33,7 @@ fn connect(server: &Server, name: &str) -> (Host, Vec<Queue>) {
     (host, queues)
 }
 
-/// Fills a queue with commands of one kind, and takes no answer.
+/// Fills a queue with commands of one kind without reading completions.
 fn fill(queue: &mut Queue, kind: usize, (blocks, depth): (u32, usize)) {
     let data = vec![1; (blocks * 512) as usize];
     while queue.outstanding() < depth {

@@ -1,7 +1,7 @@
-//! `wafer mount` under real programs: a file system on a loop device, a killed server, a replay.
+//! `wafer mount` with real programs: a file system on a loop device, a killed server, a replay.
 //!
-//! Needs /dev/fuse, root, losetup, and the tools of ext4, XFS and Btrfs (`scripts/need-fuse`). Where one is
-//! missing the test fails and says which. Swap and a virtual machine: `make mount-load`.
+//! Needs /dev/fuse, root, losetup, and the tools of ext4, XFS and Btrfs (`scripts/need-fuse`). If one is
+//! missing, the test fails and names it. For swap and a virtual machine, see `make mount-load`.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -22,7 +22,7 @@ struct Drive {
     server: Option<Child>,
 }
 
-/// Runs a program; what it prints.
+/// Runs a program and returns its output.
 fn sh(program: &str, arguments: &[&str]) -> String {
     let output = Command::new(program).args(arguments).output().unwrap_or_else(|e| {
         panic!("{program} cannot run ({e}): install it with scripts/need-fuse")
@@ -71,7 +71,7 @@ impl Drive {
         wait_for("mounting", || counters.exists());
     }
 
-    /// The command that mounts it.
+    /// Returns the command that mounts it.
     fn command(&self, trace: &str) -> Command {
         let data = format!("file:{}", self.text("data"));
         let mut command = Command::new(env!("CARGO_BIN_EXE_wafer"));
@@ -89,7 +89,7 @@ impl Drive {
         command
     }
 
-    /// Unmounts and answers the counters.
+    /// Unmounts it, and returns the counters.
     fn stop(&mut self) -> Value {
         sh("umount", &[&self.text("drive")]);
         let mut server = self.server.take().unwrap();
@@ -145,7 +145,7 @@ fn a_capture_of_a_used_drive_says_so() {
     assert!(said.contains("second.trace: the drive had written 1.05 MB before"), "{said}");
 }
 
-/// Programs see the latency of the media, and the record has it.
+/// Programs see the latency of the media, and the record contains it.
 #[test]
 fn with_a_clock_requests_take_the_time_of_the_media() {
     let cells = Duration::from_millis(20);
@@ -189,7 +189,7 @@ fn files_are_disks() {
     let mut back = [0; 10_002];
     disk.read_exact_at(&mut back, 4_999).unwrap();
     assert_eq!((back[0], back[1], back[10_000], back[10_001]), (0, 7, 7, 0));
-    // Behind the end: as on a block device.
+    // Beyond the end, as on a block device.
     assert!(disk.write_all_at(&[1; 4096], 32 << 20).is_err());
     assert_eq!(disk.read_at(&mut back, 32 << 20).unwrap(), 0);
     sh(
@@ -198,10 +198,10 @@ fn files_are_disks() {
     );
     disk.read_exact_at(&mut back[..8192], 4_096).unwrap();
     assert_eq!((back[4095], back[4096], back[8191]), (7, 0, 0));
-    // Truncation is not for disks.
+    // Disks cannot be truncated.
     File::create(drive.path("drive/nvme0n2")).unwrap();
     assert_eq!(disk.metadata().unwrap().len(), 32 << 20);
-    // Nor can it make a disk larger.
+    // Nor enlarged.
     let (truncated, longer) = (disk.set_len(0), disk.set_len((32 << 20) + 1));
     assert!(truncated.is_ok() && longer.is_err(), "{truncated:?} {longer:?}");
     let file = drive.text("drive/nvme0n2");
@@ -209,13 +209,13 @@ fn files_are_disks() {
         Command::new("fallocate").args(["--length", length, &file]).status().unwrap().success()
     };
     assert_eq!([allocate("32M"), allocate("33M")], [true, false]);
-    // Nor is it for a user's owners and times.
+    // Users cannot change its owners and times either.
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o644);
     assert!(fs::set_permissions(drive.path("drive/nvme0n2"), mode).is_err());
     assert!(disk.set_modified(std::time::UNIX_EPOCH).is_err());
-    // As long as it is read, `counters.json` has no size that a program could believe.
+    // `counters.json` has no size that a program could rely on while reading it.
     assert_eq!(fs::metadata(drive.path("drive/counters.json")).unwrap().len(), 0);
-    // Nor are its names for programs.
+    // Programs cannot change its names either.
     let refused = [
         fs::create_dir(drive.path("drive/new")),
         fs::write(drive.path("drive/new"), "x"),
@@ -229,7 +229,7 @@ fn files_are_disks() {
     // 5,000 to 15,000 touches sectors 9 to 29, in pages 1 to 3.
     assert_eq!(counters["summary"]["host_bytes"], 21 * 512);
     assert_eq!(counters["timeline"]["handles"]["1"]["media_bytes"][0], 3 * 4096);
-    // fallocate(1) syncs what it changed.
+    // fallocate(1) syncs its changes.
     assert_eq!(
         (&counters["summary"]["deallocated_pages"], &counters["live"]["drive"]["flushes"]),
         (&1.into(), &3.into())
@@ -250,14 +250,14 @@ fn a_preconditioned_drive_is_that_of_a_run() {
     const STATE: [&str; 2] = ["--precondition", "sequential+random:1"];
     let mut drive = Drive::new();
     drive.stop();
-    // A drive that was used keeps its state.
+    // A used drive keeps its state.
     let refused =
         drive.command("second.trace").args(STATE).stderr(Stdio::piped()).output().unwrap();
     assert_eq!(refused.status.code(), Some(2));
     let message = String::from_utf8_lossy(&refused.stderr).into_owned();
     let expected = "error: --precondition: the drive has been used before and keeps its state; a new one needs other files\n";
     assert_eq!(message, expected);
-    // Nor has it lost its clean end.
+    // Its clean end is not lost either.
     let server = drive.command("second.trace").stderr(Stdio::piped()).spawn().unwrap();
     wait_for("mounting", || drive.path("drive/counters.json").exists());
     sh("umount", &[&drive.text("drive")]);
@@ -290,7 +290,7 @@ fn an_interrupt_ends_a_precondition() {
     for end in ["", ".state", ".journal"] {
         let _ = fs::remove_file(drive.path(&format!("data{end}")));
     }
-    // Half a minute of it, or more.
+    // Half a minute of preconditioning, or more.
     let mut server =
         drive.command("second.trace").args(["--precondition", "random:1000"]).spawn().unwrap();
     std::thread::sleep(Duration::from_millis(500));
@@ -312,7 +312,7 @@ fn an_interrupt_with_a_file_open_leaves_no_dead_mount() {
     let file = OpenOptions::new().write(true).open(drive.path("drive/nvme0n1")).unwrap();
     let mut server = drive.server.take().unwrap();
     sh("kill", &["-INT", &server.id().to_string()]);
-    // The mount point is free at once; the file goes on working until it is closed.
+    // The mount point is free at once; the file remains usable until it is closed.
     wait_for("the mount point", || !drive.path("drive/counters.json").exists());
     fs::write(drive.path("drive/free"), "an ordinary folder").unwrap();
     file.write_all_at(&[7; 8192], 4096).unwrap();
@@ -352,12 +352,12 @@ fn nothing_but_the_drive_is_unmounted() {
         assert_eq!(fs::read_to_string(drive.path("drive/precious")).unwrap(), "data");
         sh("umount", &[&place]);
     };
-    // What was mounted before, below the drive.
+    // Another file system was mounted before, below the drive.
     other(&drive);
     drive.start("below.trace");
     let server = interrupt(&mut drive);
     ends(&drive, server);
-    // What was mounted after the drive was taken away, which a file kept alive.
+    // Another one was mounted after the drive was detached; an open file kept the drive alive.
     drive.start("after.trace");
     let file = File::open(drive.path("drive/nvme0n1")).unwrap();
     let server = interrupt(&mut drive);
@@ -365,7 +365,7 @@ fn nothing_but_the_drive_is_unmounted() {
     other(&drive);
     drop(file);
     ends(&drive, server);
-    // What lies over the drive; the drive, whose server has ended, is below.
+    // Another one is mounted over the drive; the drive, whose server has ended, is below it.
     drive.start("over.trace");
     other(&drive);
     let server = interrupt(&mut drive);
@@ -429,7 +429,7 @@ fn a_file_system_lives_on_a_loop_device_and_its_trace_replays() {
     }
     sh("umount", &[&root]);
     sh("losetup", &["--detach", &device]);
-    // The loop device is let go in the background.
+    // The loop device is released in the background.
     wait_for("losetup --detach", || !sh("losetup", &["--all"]).contains(&disk));
     let counters = drive.stop();
     assert!(counters["summary"]["host_bytes"].as_u64().unwrap() > 30 << 20, "{counters}");
@@ -444,13 +444,13 @@ fn a_file_system_lives_on_a_loop_device_and_its_trace_replays() {
 fn a_killed_server_leaves_data_and_trace() {
     let mut drive = Drive::new();
     let disk = OpenOptions::new().write(true).open(drive.path("drive/nvme0n1")).unwrap();
-    // Small enough for one request each: the kernel splits large ones where pages of the program's
-    // memory end, which need not be where sectors end.
+    // Small enough for one request each: the kernel splits large ones at page boundaries of the
+    // program's memory, which need not be sector boundaries.
     for piece in 16..32 {
         disk.write_all_at(&[9; 1 << 16], piece << 16).unwrap();
     }
     disk.sync_all().unwrap();
-    // Frames of the trace end every half second.
+    // A frame of the trace ends every half second.
     std::thread::sleep(Duration::from_millis(1500));
     let mut server = drive.server.take().unwrap();
     server.kill().unwrap();
@@ -471,11 +471,11 @@ fn a_killed_server_leaves_data_and_trace() {
     drive.stop();
 }
 
-/// Bytes that `seed` stands for.
+/// Returns the bytes derived from `seed`.
 fn noise(seed: u64, length: usize) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let words = std::iter::repeat_with(|| {
-        // Xorshift: any fixed bytes that do not compress will do.
+        // Xorshift: any fixed bytes that do not compress would do.
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
@@ -484,15 +484,15 @@ fn noise(seed: u64, length: usize) -> Vec<u8> {
     words.flatten().take(length).collect()
 }
 
-/// A file system as its tools know it.
+/// A file system, by its tools.
 struct FileSystem {
     make: &'static [&'static str],
     check: &'static [&'static str],
 }
 
 impl FileSystem {
-    /// Makes it on the drive, writes, overwrites, renames and deletes files in several rounds, and looks for
-    /// every byte after a check, a remount, and another start of the server.
+    /// Creates it on the drive, writes, overwrites, renames and deletes files in several rounds, and checks
+    /// every byte after a check, a remount, and a restart of the server.
     fn survives(&self, drive: &mut Drive) {
         let disk = drive.text("drive/nvme0n1");
         let root = drive.text("root");
@@ -508,7 +508,7 @@ impl FileSystem {
         let device = attach();
         tool(self.make, &device);
         sh("mount", &["-o", "discard", &device, &root]);
-        // What every file should hold.
+        // The expected content of every file.
         let mut tree: BTreeMap<String, Vec<u8>> = BTreeMap::new();
         let place = |name: &str| drive.path("root").join(name);
         for round in 0..5u64 {
@@ -565,7 +565,7 @@ impl FileSystem {
         let data: usize = tree.values().map(Vec::len).sum();
         assert!(tree.len() > 80, "{} files are left", tree.len());
         assert!(counters["summary"]["host_bytes"].as_u64().unwrap() > data as u64, "{counters}");
-        // File systems discard what was deleted when they find the time, XFS the least.
+        // File systems discard deleted data when they find the time, XFS the least.
         assert!(counters["summary"]["deallocated_pages"].as_u64().unwrap() > 200, "{counters}");
         drive.stop();
         drive.start("again.trace");

@@ -1,5 +1,5 @@
-//! Outputs that are an input, a device or another output: refused by every command in one line, with exit
-//! status 2, before anything is written.
+//! Outputs that are also an input, a device or another output: every command refuses them in one line,
+//! with exit status 2, before anything is written.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -20,7 +20,7 @@ const SMALL: [&str; 6] = [
 struct Folder(tempfile::TempDir);
 
 impl Folder {
-    /// Makes a folder with a job, an experiment, a trace, a record, a device, and a link to each.
+    /// Creates a folder with a job, an experiment, a trace, a record, a device, and a link to each.
     fn new() -> Self {
         let folder = Folder(tempfile::tempdir().unwrap());
         folder.file("job.fio", "[a]\nrw=randwrite\ninclude more.inc\n");
@@ -54,7 +54,7 @@ impl Folder {
         command.args(arguments).current_dir(self.0.path()).stdin(Stdio::null()).output().unwrap()
     }
 
-    /// Returns the files with their contents.
+    /// Returns the files and their contents.
     fn contents(&self) -> Vec<(String, Vec<u8>)> {
         let entries = fs::read_dir(self.0.path()).unwrap().map(Result::unwrap);
         let mut all: Vec<(String, Vec<u8>)> = entries
@@ -65,7 +65,7 @@ impl Folder {
     }
 }
 
-/// Returns command lines with `OUT` for the output, and the inputs it may not be.
+/// Returns command lines with `OUT` for the output, and the inputs it must not be.
 fn commands() -> Vec<(Vec<&'static str>, Vec<&'static str>)> {
     let mut all = vec![
         ("run e.toml --json OUT", vec!["e.toml", "job.fio", "more.inc"]),
@@ -111,7 +111,7 @@ fn an_output_that_is_an_input_or_a_device_is_refused() {
         refused(&folder, &line, "/dev/zero", "is a device or a socket, not a file");
         refused(&folder, &line, "missing/x", "no folder");
     }
-    // The bytes of a drive, and what it keeps beside them.
+    // The data of a drive, and the files next to it.
     for end in ["", ".state", ".journal"] {
         let data = format!("r.json{end}");
         for command in ["serve --listen 127.0.0.1:0", "mount mnt"] {
@@ -139,7 +139,7 @@ fn streams_are_written_to_and_never_replaced() {
     }
     let null = fs::metadata("/dev/null").unwrap();
     assert!(std::os::unix::fs::FileTypeExt::is_char_device(&null.file_type()));
-    // Into a file that the shell opened: the file stays the same one.
+    // When the shell opened the file, it stays the same file.
     let shell = format!("{} run e.toml --json /dev/stdout >> log", env!("CARGO_BIN_EXE_wafer"));
     folder.file("log", "before\n");
     let done = Command::new("sh").args(["-c", &shell]).current_dir(folder.0.path()).status();
@@ -174,7 +174,7 @@ fn names_that_a_capture_loses_are_told() {
     let text = String::from_utf8(convert.stderr).unwrap();
     assert!(text.contains("two.blkparse: the names of processes are lost"), "{text}");
     assert!(text.contains("numbers in the capture: 1 (8,0), 2 (8,16)\n"), "{text}");
-    // A capture of a capture loses nothing more, also where only namespace 2 is left.
+    // A capture of a capture loses nothing more, even if only namespace 2 is left.
     for arguments in
         [&["two.wcap", "one.wcap", "--trace-set", "volume=2"][..], &["one.wcap", "again.wcap"]]
     {
@@ -190,7 +190,7 @@ fn a_killed_conversion_leaves_no_temporary_file() {
     folder.file("long.blkparse", &lines.collect::<String>());
     let before: Vec<String> = folder.contents().into_iter().map(|(name, _)| name).collect();
     for signal in ["TERM", "INT", "KILL"] {
-        // What runs in the background of a shell ignores SIGINT, and so would this.
+        // Background processes of a shell ignore SIGINT, and this one would too.
         let mut child = Command::new("env")
             .args(["--default-signal=INT", env!("CARGO_BIN_EXE_wafer")])
             .args(["trace", "convert", "long.blkparse", "out", "--level", "22"])

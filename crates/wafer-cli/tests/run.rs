@@ -1,4 +1,4 @@
-//! Runs of the binary: records, determinism, and what is left when a run is stopped.
+//! Runs of the binary: records, determinism, and the files left by a stopped run.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -164,17 +164,17 @@ fn a_run_ends_where_the_drive_becomes_read_only() {
         assert!(findings(&record).contains("The drive became read-only after"), "{device}");
         let last = record["timeline"]["host_bytes"].as_array().unwrap().last().unwrap().clone();
         assert_eq!(last, host, "{device}: the timeline ends where the run does");
-        // With the very command, however many samples are taken.
+        // At the exact command, however many samples are taken.
         let few = ended(device, &[more, &["--samples", "7"]].concat(), "40x");
         assert_eq!(few["summary"], record["summary"], "{device}");
         assert_eq!(record["summary"]["rejected"], 0, "{device}");
-        // As far as half of that, and the drive lives.
+        // With half of that volume, the drive survives.
         let half = (host / 2).to_string() + "B";
         let lives = ended(device, more, &half);
         assert!(lives["summary"]["wear"]["read_only"].is_null(), "{device}");
         assert!(!findings(&lives).contains("read-only"), "{device}");
     }
-    // A drive that does not live through its preparation has no run, and no record.
+    // A drive that does not survive its preparation has no run, and no record.
     let prepared =
         good(&["--set", "firmware.retire_after=1", "--precondition", "random:9", "--json", "-"]);
     let message = String::from_utf8(prepared.stderr).unwrap();
@@ -186,7 +186,7 @@ fn a_run_ends_where_the_drive_becomes_read_only() {
     );
 }
 
-/// Its bytes are part of the host's, so the handles would not add up to them.
+/// The handle's bytes are part of the host's; without it the handles would not add up to them.
 #[test]
 fn a_handle_whose_writes_stay_in_the_buffer_is_in_the_record() {
     let folder = tempfile::tempdir().unwrap();
@@ -401,7 +401,7 @@ fn advice_takes_volume_and_seed_of_an_experiment_and_tells_of_files_of_other_adv
     let (seeded, _) = advice(&four, &["--seed", "3"]);
     assert!(of_three["ways"] == seeded["ways"]);
 
-    // A job has no map of addresses.
+    // A job has no placement map.
     std::fs::create_dir(here("out")).unwrap();
     std::fs::write(here("out").join("map.csv"), "start,bytes,handle\n").unwrap();
     let (_, errors) = advice(&three, &["--out", &path("out")]);

@@ -1,4 +1,4 @@
-//! Every record that wafer writes is valid: `wafer schema record`.
+//! Every record that wafer writes is valid against `wafer schema record`.
 
 use std::process::Command;
 use std::sync::LazyLock;
@@ -12,7 +12,7 @@ static VALIDATOR: LazyLock<jsonschema::Validator> = LazyLock::new(|| {
     jsonschema::draft202012::new(&schema).unwrap()
 });
 
-/// Reads a record, or an array of them, and checks each against the schema.
+/// Reads a record, or an array of records, and checks each against the schema.
 pub(crate) fn valid(text: &[u8]) -> Value {
     let value: Value = serde_json::from_slice(text).unwrap();
     let records = match &value {
@@ -49,7 +49,7 @@ fn records_of_every_workload_are_valid_and_so_are_old_ones() {
                 reclaim_unit = { size = \"4MiB\" }\n[workload]\nmodel = \"jesd219a\"\n";
     std::fs::write(&experiment, text).unwrap();
     run(&[experiment.to_str().unwrap()]);
-    // What version 0.1.0 wrote: no metrics, findings, kind, jobs, commands.
+    // A record of version 0.1.0: without metrics, findings, kind, jobs and commands.
     let mut old = both[0].clone();
     for (pointer, keys) in [
         ("", &["metrics", "findings"][..]),

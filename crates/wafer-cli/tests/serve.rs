@@ -1,5 +1,5 @@
-//! `wafer serve` as a program: what it says of wrong arguments, and that what it counts is what
-//! `wafer run --trace` counts of its own capture.
+//! `wafer serve` as a program: its messages about wrong arguments, and its counters, which equal
+//! those of `wafer run --trace` on its own capture.
 
 use std::io::{BufRead as _, BufReader};
 use std::net::{SocketAddr, TcpListener};
@@ -13,7 +13,7 @@ use wafer_nvme::*;
 
 pub(crate) const NQN: &str = "nqn.2026-11.io.wafer:drive";
 
-/// A folder with a device of three namespaces.
+/// Creates a folder with a device of three namespaces.
 pub(crate) fn folder(groups: u16) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let device = format!(
@@ -31,7 +31,7 @@ fn path(folder: &Path, name: &str) -> String {
     folder.join(name).display().to_string()
 }
 
-/// Runs `wafer serve` with arguments that are wrong; what it says.
+/// Runs `wafer serve` with wrong arguments, and returns exit status and message.
 fn refused(arguments: &[&str]) -> (i32, String) {
     let Output { status, stdout, stderr } = Command::new(env!("CARGO_BIN_EXE_wafer"))
         .arg("serve")
@@ -43,7 +43,7 @@ fn refused(arguments: &[&str]) -> (i32, String) {
     (status.code().unwrap(), String::from_utf8(stderr).unwrap())
 }
 
-/// Asserts exit status 2 and one line that has these words; answers the line.
+/// Asserts exit status 2 and a one-line message that contains these words.
 pub(crate) fn says(arguments: &[&str], words: &[&str]) {
     let (code, line) = refused(arguments);
     assert_eq!(code, 2, "{line}");
@@ -56,7 +56,7 @@ pub(crate) fn says(arguments: &[&str], words: &[&str]) {
 pub(crate) struct Server {
     pub(crate) child: Child,
     pub(crate) address: SocketAddr,
-    /// What it said on stdout when it was ready.
+    /// Its output on stdout when it was ready.
     ready: Value,
     /// Address of the live page.
     pub(crate) page: String,
@@ -95,7 +95,7 @@ impl Server {
         serde_json::from_str(&answer.body_mut().read_to_string().unwrap()).unwrap()
     }
 
-    /// Ends the server in order; what it counted.
+    /// Ends the server in order, and returns its record.
     pub(crate) fn stop(self) -> Value {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
@@ -114,7 +114,7 @@ fn a_drive_that_ends_unsaved_is_an_error() {
     let serve = || Server::start(folder.path(), &["--data", &data]);
     serve().stop();
     let mut server = serve();
-    // Nothing can be saved in a folder that is gone.
+    // Nothing can be saved in a deleted folder.
     std::fs::remove_dir_all(&files).unwrap();
     let pid = server.child.id().to_string();
     assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
@@ -290,14 +290,14 @@ fn a_second_server_is_refused_and_touches_nothing() {
     let mut queue = host.io_queue(1).unwrap();
     let done = queue.execute(Io { nsid: 1 }.write(0, 1, None), &[1; 4096], 0).unwrap();
     assert!(done.status.is_success());
-    // The port is taken: the capture and the data of another drive stay as they are.
+    // The port is in use: the capture and the data of another drive are not touched.
     std::fs::write(folder.path().join("other.trace"), "precious").unwrap();
     let other = path(folder.path(), "other.trace");
     let port = server.address.to_string();
     let more = ["--device", &device, "--listen", &port, "--record", &other];
     says(&more, &["--listen", &port, "in use"]);
     assert_eq!(std::fs::read_to_string(&other).unwrap(), "precious");
-    // The port of the page is taken, too.
+    // The port of the page is in use too.
     let taken = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     let listener = TcpListener::bind(&taken).unwrap();
     let more =
@@ -305,12 +305,12 @@ fn a_second_server_is_refused_and_touches_nothing() {
     says(&more, &["--http", &taken]);
     assert_eq!(std::fs::read_to_string(&other).unwrap(), "precious");
     drop(listener);
-    // Another port, the same file.
+    // A different port, but the same file.
     let more = ["--device", &device, "--listen", "127.0.0.1:0", "--data", &data];
     says(&more, &["drive.img", "another process serves this file"]);
     drop((queue, host));
     assert_eq!(server.stop()["summary"]["host_bytes"], 4096);
-    // The file belongs to a device of another geometry.
+    // The file belongs to a device with a different geometry.
     let more = [
         "--device",
         &device,
@@ -322,17 +322,17 @@ fn a_second_server_is_refused_and_touches_nothing() {
         "reclaim_unit.size=2MiB",
     ];
     says(&more, &["drive.img", "reclaim_unit"]);
-    // Its settings are those of the drive.
+    // Its settings must be those of the drive.
     for (option, value, reason) in
         [("--seed", "5", "seed 0"), ("--lba", "512", "blocks of 4096 bytes")]
     {
         let more = ["--device", &device, "--listen", "127.0.0.1:0", "--data", &data, option, value];
         says(&more, &["drive.img", reason]);
     }
-    // It can be served again, and knows what it was.
+    // It can be served again, and has kept its state.
     let server = Server::start(folder.path(), &["--data", &data]);
     assert_eq!(server.stop()["summary"]["host_bytes"], 4096);
-    // Data that is no drive's is not overwritten.
+    // Data that is not a drive's is not overwritten.
     let foreign = path(folder.path(), "foreign.img");
     std::fs::write(&foreign, "a diary").unwrap();
     let data = format!("file:{foreign}");
@@ -340,7 +340,7 @@ fn a_second_server_is_refused_and_touches_nothing() {
     assert_eq!(std::fs::read_to_string(&foreign).unwrap(), "a diary");
 }
 
-/// A little random number generator; the test needs no good one.
+/// A minimal random number generator, good enough for the test.
 struct Random(u64);
 
 impl Random {
@@ -350,8 +350,8 @@ impl Random {
     }
 }
 
-/// Writes of many sizes with placement identifiers of all kinds, deallocates, copies, updates and reads
-/// on one namespace of 512-byte blocks.
+/// Issues writes of many sizes with placement identifiers of all kinds, deallocates, copies, updates
+/// and reads on one namespace of 512-byte blocks.
 fn use_namespace(address: SocketAddr, nsid: u32, mib: u64, pids: &[u16], rounds: u64) {
     let host = Host::connect(address, HostOptions::new(NQN, &format!("host{nsid}"))).unwrap();
     let mut queue = host.io_queue(1).unwrap();
@@ -366,7 +366,7 @@ fn use_namespace(address: SocketAddr, nsid: u32, mib: u64, pids: &[u16], rounds:
     };
     for round in 0..rounds {
         finish(&mut queue, 15);
-        // Three quarters are whole pages; four fifths go to a fifth of the addresses.
+        // Three quarters are whole pages; four fifths go to one fifth of the addresses.
         let cut = if random.below(4) == 0 { random.below(8) as u32 } else { 0 };
         let count = 8 * (1 + random.below(8) as u32) - cut;
         let space = if random.below(5) > 0 { blocks / 5 } else { blocks };
@@ -397,7 +397,7 @@ fn use_namespace(address: SocketAddr, nsid: u32, mib: u64, pids: &[u16], rounds:
             }
             6 => drop(queue.submit(io.flush(), &[], 0)),
             _ => {
-                // Now and then none, or one that the namespace does not have.
+                // Occasionally none, or one that the namespace does not have.
                 let pid = match random.below(20) {
                     0 => None,
                     1 => Some(77),
@@ -410,7 +410,7 @@ fn use_namespace(address: SocketAddr, nsid: u32, mib: u64, pids: &[u16], rounds:
     finish(&mut queue, 0);
 }
 
-/// Deletes namespace 3 and makes it again as it was.
+/// Deletes namespace 3 and recreates it.
 fn make_again(address: SocketAddr) {
     let mut host = Host::connect(address, HostOptions::new(NQN, "host3")).unwrap();
     let sqe = |opcode: AdminOpcode, select: u32, nsid: u32| Sqe {
@@ -433,7 +433,7 @@ fn make_again(address: SocketAddr) {
     host.admin("attach", sqe(AdminOpcode::NAMESPACE_ATTACHMENT, 0, 3), list.as_bytes(), 0).unwrap();
 }
 
-/// A state has what docs/reference/live-api.md says, and nothing that it does not name.
+/// Asserts that a state has exactly the keys that docs/reference/live-api.md documents.
 fn documented(state: &Value) {
     let page = include_str!("../../../docs/reference/live-api.md");
     let keys = |value: &Value| -> Vec<String> {
@@ -456,13 +456,13 @@ fn documented(state: &Value) {
     }
 }
 
-/// Serves a drive to three hosts at a time, then plays its capture.
+/// Serves a drive to three hosts at a time, then replays its capture.
 fn count_twice(groups: u16) {
     let folder = folder(groups);
     let trace = path(folder.path(), "run.trace.zst");
     let more = ["--data", "none", "--lba", "512", "--fdp-events", "--record", &trace];
     let server = Server::start(folder.path(), &more);
-    // Placement identifiers: the group in the upper bits.
+    // Placement identifiers have the group in the upper bits.
     let pids = |handles: u16| -> Vec<u16> {
         let group = |g: u16| (0..handles).map(move |h| if groups == 1 { h } else { g << 15 | h });
         (0..groups).flat_map(group).collect()
@@ -480,7 +480,7 @@ fn count_twice(groups: u16) {
         host.join().unwrap();
     }
     let units = server.get("/api/v1/reclaim-units");
-    // The state is taken twice a second.
+    // The state is sampled twice a second.
     std::thread::sleep(std::time::Duration::from_millis(1200));
     documented(&server.get("/api/v1/state"));
     let served = server.stop();
@@ -509,7 +509,7 @@ fn count_twice(groups: u16) {
     }
     assert!(ours["relocated_pages"].as_u64().unwrap() > 1000, "garbage was collected: {ours}");
     assert!(ours["deallocated_pages"].as_u64().unwrap() > 1000, "pages were deallocated: {ours}");
-    // Each handle, and relocated data.
+    // For each handle, and for relocated data.
     let last = |record: &Value, handle: &str, key: &str| {
         let values = record["timeline"]["handles"][handle][key].as_array().unwrap();
         values.last().unwrap().as_u64().unwrap()
@@ -522,7 +522,7 @@ fn count_twice(groups: u16) {
         assert!(last(&served, handle, "host_bytes") > 1 << 20, "handle {handle}");
     }
     assert_eq!(last(&served, "gc", "media_bytes"), last(&played, "gc", "media_bytes"));
-    // The page has shown how it came to that.
+    // The page has shown the course of the counters.
     assert!(served["timeline"]["seconds"].as_array().unwrap().len() > 2, "{}", served["timeline"]);
     let logged = |name: &str| {
         let all = served["live"]["event_counts"].as_array().unwrap();
@@ -533,7 +533,7 @@ fn count_twice(groups: u16) {
     assert_eq!(logged("invalid placement identifier"), events["invalid_placement_identifier"]);
     assert!(events["ru_not_fully_written"].as_u64().unwrap() > 10, "{events}");
     assert!(events["invalid_placement_identifier"].as_u64().unwrap() > 10, "{events}");
-    // Every reclaim unit: whose data it holds, how many pages are valid, how often it was erased.
+    // For every reclaim unit: the owner of its data, its valid pages, its erase count.
     for key in ["owners", "owner", "valid", "erases", "open"] {
         assert!(units[key].is_array(), "{key}");
         assert_eq!(units[key], played["reclaim_units"][key], "{key}");
@@ -553,7 +553,7 @@ fn and_with_two_reclaim_groups() {
 #[test]
 fn a_run_that_fails_does_not_go_on_serving_its_page() {
     let folder = folder(1);
-    // A precondition that the workload does not have is found when the run has begun.
+    // A precondition that the workload lacks is detected after the run has begun.
     let job = folder.path().join("job.fio");
     std::fs::write(&job, "[job]\nrw=randwrite\nbs=4k\nsize=4m\n").unwrap();
     let mut child = Command::new(env!("CARGO_BIN_EXE_wafer"))

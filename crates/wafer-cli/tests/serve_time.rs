@@ -1,4 +1,4 @@
-//! `wafer serve --time`: hosts see the latency of the drive, and what it counts does not change.
+//! `wafer serve --time`: hosts see the latency of the drive, and its counters do not change.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,10 +9,10 @@ use wafer_host::{HostOptions, Load, LoadResult, Pattern};
 
 use crate::serve::{NQN, Server, says};
 
-/// How long the cells take to read a page, milliseconds.
+/// Cell read time per page in milliseconds.
 const CELLS: u64 = 10;
 
-/// Writes the file of a device whose cells are slow to read.
+/// Writes the file of a device with slow cells.
 fn device(folder: &Path) {
     let device = format!(
         "capacity = \"32MiB\"\noverprovisioning = 0.3\nhandles = 2\n[reclaim_unit]\nsize = \"1MiB\"\n\
@@ -55,7 +55,7 @@ fn hosts_see_the_latency_of_the_media_and_every_byte_counts_once() {
     assert_eq!(read.failed, 0);
     assert!(read.latency_us[0] >= CELLS * 1000, "{read:?}");
     let served = server.stop();
-    // Each command of the hosts once: reads, and those that read written blocks back.
+    // Each command of the hosts is counted once: reads, and those that read written blocks back.
     let time = &served["time"];
     assert_eq!(time["write"]["count"], 2 * 6200);
     assert_eq!(time["read"]["count"].as_u64().unwrap(), 16 + written.verified);
@@ -74,7 +74,7 @@ fn hosts_see_the_latency_of_the_media_and_every_byte_counts_once() {
     assert!(served["summary"]["relocated_pages"].as_u64().unwrap() > 100, "garbage was collected");
 }
 
-/// With a clock too, the counters are those of a run with the same precondition.
+/// With a clock, too, the counters are those of a run with the same precondition.
 #[test]
 fn a_drive_begins_in_the_state_that_is_asked_for() {
     const STATE: [&str; 2] = ["--precondition", "sequential+random:1"];
@@ -109,7 +109,7 @@ fn a_drive_begins_in_the_state_that_is_asked_for() {
         assert_eq!((of(&served, key), of(&filled, key)), (of(&played, key), 0), "{key}");
     }
     assert!(of(&played, "relocated_pages") > 100, "garbage was collected");
-    // The time is that of the hosts alone.
+    // Only the time of the hosts is counted.
     assert_eq!(served["time"]["write"]["count"], 3000);
     let again = ["--device", &path("device.toml"), "--data", &data, STATE[0], STATE[1]];
     says(
@@ -118,7 +118,7 @@ fn a_drive_begins_in_the_state_that_is_asked_for() {
             "--precondition: the drive has been used before and keeps its state; a new one needs other files",
         ],
     );
-    // It was saved again, and counts nothing new.
+    // It was saved again, and has counted nothing new.
     let kept = Server::start(folder.path(), &["--data", &data]).stop();
     assert_eq!(of(&kept, "host_bytes"), of(&served, "host_bytes") + (64 << 20));
     says(

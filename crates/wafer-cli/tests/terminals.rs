@@ -1,11 +1,11 @@
-//! Hostile names through every command that shows names: nothing of them acts on the terminal.
+//! Hostile names in every command that shows names: none of them controls the terminal.
 
 use std::fs;
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-/// Escape sequences of 7 and of 8 bits, a bell, a carriage return, and a change of direction.
+/// Escape sequences of 7 and 8 bits, a bell, a carriage return, and a change of text direction.
 const HOSTILE: &str = "x\u{1b}[31m\u{9b}2J\u{7}\r\u{85}\u{7f}\u{202e}\u{2066}y";
 
 fn acts(c: char) -> bool {
@@ -21,7 +21,7 @@ impl Folder {
         fs::write(self.0.path().join(name), text).unwrap();
     }
 
-    /// Runs a command; neither of its streams may act on a terminal.
+    /// Runs a command; neither of its output streams may control a terminal.
     fn shown(&self, arguments: &[&str]) -> (Output, String) {
         let mut command = Command::new(env!("CARGO_BIN_EXE_wafer"));
         command.args(arguments).current_dir(self.0.path()).stdin(Stdio::null());

@@ -13,7 +13,7 @@ fn validate(folder: &Path, arguments: &[&str]) -> Output {
         .unwrap()
 }
 
-/// An experiment that hits its first figure and misses its second.
+/// Creates an experiment that hits its first figure and misses its second.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let here = std::env::current_dir().unwrap().join("tests/bad");

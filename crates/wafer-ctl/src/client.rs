@@ -19,13 +19,13 @@ use crate::hosts;
 
 /// Time that a server has to respond: it may have to write to a slow disk.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Longest response, bytes.
+/// Maximum length of a response in bytes.
 const MAX_RESPONSE: u64 = 16 << 20;
 
-/// Sends the request of a command line, and prints the response.
+/// Sends the request of a command line and prints the response.
 ///
 /// # Errors
-/// No server listens on the socket, the server refuses the request or fails, or stdout cannot be written.
+/// If no server listens, the server refuses the request or fails, or stdout cannot be written.
 pub fn run(args: &CtlArgs) -> anyhow::Result<()> {
     let CtlArgs { path, subsystem, json, command } = args;
     let lists = matches!(command, CtlCommand::Status);
@@ -94,7 +94,7 @@ fn request(command: CtlCommand) -> Result<Request, ConfigError> {
     })
 }
 
-/// Returns the byte of critical warnings; none if none is given.
+/// Returns the critical-warning byte; none if there are no warnings.
 fn bits(warnings: &[CriticalWarningBit]) -> Option<u8> {
     let bit = |warning: &CriticalWarningBit| match warning {
         CriticalWarningBit::Spare => 1 << 0,
@@ -123,7 +123,7 @@ fn exchange(path: &Path, request: &serde_json::Value) -> anyhow::Result<Response
     stream.set_write_timeout(Some(PATIENCE))?;
     let mut line = serde_json::to_vec(request)?;
     line.push(b'\n');
-    // A server that has too many clients closes the connection at once.
+    // A server with too many clients closes the connection at once.
     let busy = || format!("{name}: no response; the server may have too many clients");
     stream.write_all(&line).with_context(busy)?;
     let mut response = String::new();
@@ -135,7 +135,7 @@ fn exchange(path: &Path, request: &serde_json::Value) -> anyhow::Result<Response
         .with_context(|| format!("{name}: the server is of another version"))
 }
 
-/// Prints what is injected and who is connected.
+/// Prints the injected faults and the connected hosts.
 fn print(status: &Status) -> anyhow::Result<()> {
     let all = |value: Option<String>| value.unwrap_or_else(|| "all".to_owned());
     let mut hosts = Table::default().numbers(["ID"]).text(["HOST", "KIND", "QUEUES"]);

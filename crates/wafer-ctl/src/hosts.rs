@@ -1,4 +1,4 @@
-//! Files of hosts: those of `wafer serve --hosts`, and of `wafer ctl hosts`.
+//! Host files of `wafer serve --hosts` and `wafer ctl hosts`.
 
 use std::path::Path;
 
@@ -7,10 +7,10 @@ use wafer_controller::{Access, HostEntry};
 
 const NONE: &str = "no hosts; write [[host]] tables with an nqn";
 
-/// Reads a file, and returns its hosts and the access that they have.
+/// Reads a file, and returns its hosts and their access.
 ///
 /// # Errors
-/// It cannot be read, or a line is wrong.
+/// If the file cannot be read, or a line is invalid.
 pub fn read(path: &Path) -> Result<(Vec<HostEntry>, Access), ConfigError> {
     of(&tables::read(path, "host", NONE)?)
 }

@@ -1,16 +1,16 @@
 //! `wafer ctl`: changes a drive while it is served.
 //!
 //! # What it is
-//! [`run`] sends one request to the socket of `wafer serve --ctl` and prints the response. The requests themselves are
-//! those of [`wafer_target::control`].
+//! [`run`] sends one request to the socket of `wafer serve --ctl` and prints the response. The requests are those of
+//! [`wafer_target::control`].
 //!
 //! # Architecture
 //! - `args.rs`: the command line, with its documentation. `client.rs`: request and response.
-//! - [`hosts`]: files of hosts, which the server reads too.
+//! - [`hosts`]: host files, which the server reads too.
 //!
 //! # Error model
-//! A wrong argument or file, and a request that the server refuses, are a [`ConfigError`](wafer_config::ConfigError) of
-//! one line; a server that fails or does not answer is another error.
+//! An invalid argument or file, or a request that the server refuses, is a [`ConfigError`](wafer_config::ConfigError)
+//! of one line; a server that fails or does not respond is another error.
 
 mod args;
 mod client;

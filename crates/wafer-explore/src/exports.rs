@@ -1,7 +1,7 @@
-//! The functions that the module exports, and their memory. JavaScript calls them from one thread.
+//! The functions that the module exports, and its memory. JavaScript calls them from one thread.
 //!
-//! `wafer_alloc(length)` gives room for a request, `wafer_call(request, length)` answers it and frees it, and
-//! `wafer_answer_length()` is the length of the answer, which stays until the next call.
+//! `wafer_alloc(length)` allocates a request, `wafer_call(request, length)` handles it and frees it, and
+//! `wafer_answer_length()` returns the length of the answer, which stays valid until the next call.
 
 use std::cell::RefCell;
 
@@ -14,24 +14,24 @@ thread_local! {
 
 #[link(wasm_import_module = "wafer")]
 unsafe extern "C" {
-    /// Tells the page why the module stops, before it does.
+    /// Tells the page why the module is about to stop.
     fn panicked(text: *const u8, length: usize);
 }
 
-/// Returns room for a request of `length` bytes.
+/// Allocates a request of `length` bytes.
 #[unsafe(no_mangle)]
 extern "C" fn wafer_alloc(length: usize) -> *mut u8 {
     let room = vec![0u8; length].into_boxed_slice();
     Box::into_raw(room).cast()
 }
 
-/// Handles a request in the room that [`wafer_alloc`] gave, and frees it. Returns the address of the answer.
+/// Handles a request allocated by [`wafer_alloc`], and frees it. Returns the address of the answer.
 ///
 /// # Safety
-/// `request` is of [`wafer_alloc`] with the same `length`, and is not used again.
+/// `request` comes from [`wafer_alloc`] with the same `length`, and is not used again.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn wafer_call(request: *mut u8, length: usize) -> *const u8 {
-    // SAFETY: as this function demands.
+    // SAFETY: required of the caller.
     let request = unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(request, length)) };
     let answer = SESSION.with_borrow_mut(|session| session.answer(&request));
     ANSWER.with_borrow_mut(|kept| {
@@ -40,13 +40,13 @@ unsafe extern "C" fn wafer_call(request: *mut u8, length: usize) -> *const u8 {
     })
 }
 
-/// Returns the length of the last answer, bytes.
+/// Returns the length of the last answer in bytes.
 #[unsafe(no_mangle)]
 extern "C" fn wafer_answer_length() -> usize {
     ANSWER.with_borrow(Vec::len)
 }
 
-/// Reports panics to the page, once.
+/// Sets up panics to be reported to the page; call it once.
 #[unsafe(no_mangle)]
 extern "C" fn wafer_start() {
     std::panic::set_hook(Box::new(|info| {

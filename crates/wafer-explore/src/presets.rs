@@ -1,4 +1,4 @@
-//! The examples that a page offers: experiments of `configs/experiments/explore`.
+//! The examples offered by a page: experiments of `configs/experiments/explore`.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::settings::Settings;
 pub struct Preset {
     /// Its title.
     pub title: String,
-    /// What there is to see.
+    /// Description of what it shows.
     pub text: String,
     /// Its settings.
     pub settings: Settings,
@@ -21,7 +21,7 @@ pub struct Preset {
 
 macro_rules! presets {
     ($($file:literal => $title:literal,)*) => {
-        /// Titles, paths and texts of the examples; a page without an experiment begins with the first.
+        /// Titles, paths and texts of the examples; a page without an experiment starts with the first.
         const PRESETS: &[(&str, &str, &str)] = &[$((
             $title,
             concat!("configs/experiments/explore/", $file),
@@ -39,10 +39,10 @@ presets! {
 }
 
 impl Preset {
-    /// Reads an experiment file as a page takes it; `title` is for one without a name of its own.
+    /// Reads an experiment file for a page; `title` is used if it has no name of its own.
     ///
     /// # Errors
-    /// As [`Settings::read`].
+    /// Those of [`Settings::read`].
     pub fn read(title: &str, path: &Path, text: &str) -> Result<Self, LabError> {
         let settings = Settings::read(path, text)?;
         let layers = Layers::from_text(&path.display().to_string(), text)?;
@@ -56,7 +56,7 @@ impl Preset {
 /// Returns the examples.
 ///
 /// # Errors
-/// A shipped file is invalid, which a test excludes.
+/// If a shipped file is invalid, which a test rules out.
 pub fn presets() -> Result<Vec<Preset>, LabError> {
     PRESETS.iter().map(|(title, path, text)| Preset::read(title, Path::new(path), text)).collect()
 }

@@ -1,4 +1,4 @@
-//! Settings of an experiment file.
+//! Reads settings from an experiment file.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,16 +12,16 @@ use wafer_record::Precondition;
 use crate::settings::{Settings, WorkloadSettings};
 use crate::streams;
 
-/// Keys of a device that only runs with a clock use.
+/// Keys of a device that are used only in runs with a clock.
 const CLOCK: &str = "timing";
 
 impl Settings {
-    /// Returns the settings of an experiment file. `path` names it in messages, and relative paths in it start at
-    /// its folder.
+    /// Returns the settings of an experiment file. `path` names it in messages; relative paths in it start at its
+    /// folder.
     ///
     /// # Errors
-    /// The text is invalid, or a page cannot run the experiment: it reads a trace or a table, or has a clock. The
-    /// message names line and key.
+    /// If the text is invalid, or a page cannot run the experiment because it reads a trace or a table, or has a
+    /// clock. The message names line and key.
     pub fn read(path: &Path, text: &str) -> Result<Self, LabError> {
         let experiment = Experiment::from_text(path, text, &Options::default())?;
         let layers = Layers::from_text(&path.display().to_string(), text)?;
@@ -67,14 +67,14 @@ impl Settings {
     }
 }
 
-/// Returns the tenants of an experiment as they stand in its file. The text of their workload is for readers of a
-/// record.
+/// Returns the tenants of an experiment as written in its file. The text of their workload is meant for readers
+/// of a record.
 fn tenants(layers: &Layers) -> String {
     let tenants = layers.get("tenants").map(|tenants| ("tenants".to_owned(), tenants.clone()));
     tenants.into_iter().collect::<toml::Table>().to_string()
 }
 
-/// Reports whether the workload reads anything but the experiment file.
+/// Returns whether the workload reads any other file than the experiment file.
 fn reads_files(experiment: &Experiment, path: &Path) -> bool {
     let own = |file: &PathBuf| file == path;
     experiment.workload.kind().contains("trace")

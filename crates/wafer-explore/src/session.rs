@@ -1,4 +1,4 @@
-//! What the page asks of the module, one request at a time, and what it answers.
+//! The requests of the page to the module, one at a time, and their answers.
 
 use std::path::Path;
 use std::time::Duration;
@@ -17,34 +17,34 @@ use crate::settings::Settings;
 /// Name of the experiment in messages and records.
 const NAME: &str = "explore.toml";
 
-/// A request of the page.
+/// A request from the page.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "lowercase", tag = "do", deny_unknown_fields)]
 enum Request {
-    /// What there is to choose from.
+    /// Lists the choices.
     About,
-    /// Settings of an experiment file.
+    /// Reads the settings of an experiment file.
     Read { text: String },
-    /// Whether settings can run, and how they are written down.
+    /// Checks whether settings can run, and returns their text forms.
     Check { settings: Value },
-    /// Begins a run; one that is under way is dropped.
+    /// Starts a run; drops one in progress.
     Start { settings: Value },
-    /// Goes on with the run.
+    /// Continues the run.
     Advance { milliseconds: f64 },
-    /// The record of the run so far.
+    /// Returns the record of the run so far.
     Record,
 }
 
 /// An error for the page.
 #[derive(Debug, Serialize)]
 struct Refusal {
-    /// One line.
+    /// One-line message.
     text: String,
-    /// Key at fault, if there is one.
+    /// Invalid key, if there is one.
     key: Option<String>,
 }
 
-/// A page's session: at most one run.
+/// The state of a page: at most one run.
 #[derive(Default)]
 pub struct Session {
     run: Option<Steps>,
@@ -112,7 +112,7 @@ fn read(settings: &Value) -> Result<Settings, Refusal> {
     })
 }
 
-/// Returns the experiment of settings, ready to run.
+/// Returns the experiment of settings, checked and ready to run.
 fn checked(settings: &Settings) -> Result<Checked, Refusal> {
     let text = settings.experiment();
     let experiment = Experiment::from_text(Path::new(NAME), &text, &Options::default())?;
@@ -123,7 +123,7 @@ fn checked(settings: &Settings) -> Result<Checked, Refusal> {
     Ok(experiment.check()?)
 }
 
-/// Returns what there is to choose from.
+/// Returns the choices.
 fn about() -> Result<Value, Refusal> {
     let device = |name: &str| -> Result<Value, Refusal> {
         let device = load_device(name, &[]).map_err(LabError::from)?;

@@ -1,4 +1,4 @@
-//! What the controls of the page set.
+//! The values of the page's controls.
 
 use std::collections::BTreeMap;
 
@@ -7,22 +7,22 @@ use serde_json::Value;
 
 use crate::streams::Stream;
 
-/// What the controls of the page set: an experiment without the files that it may name.
+/// The values of the page's controls: an experiment, except for the files it may name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// Name of a shipped device profile; none where `set` has the whole device.
+    /// Name of a shipped device profile; none if `set` has the whole device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
-    /// Keys of the device, dotted, that differ from the profile.
+    /// Dotted keys of the device that differ from the profile.
     #[serde(default)]
     pub set: BTreeMap<String, Value>,
-    /// What is written.
+    /// The workload.
     pub workload: WorkloadSettings,
     /// Host bytes to write.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub volume: Option<String>,
-    /// Shares of the jobs, `JOB=SHARE,...`; none where the streams have them.
+    /// Shares of the jobs, `JOB=SHARE,...`; none if the streams have them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pace: Option<String>,
     /// State of the device at the start.
@@ -34,16 +34,16 @@ pub struct Settings {
     /// Maximum number of timeline samples.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub samples: Option<usize>,
-    /// Whether to record whose invalidations cause relocations of whose data.
+    /// Whether to record which handles' invalidations cause which relocations.
     #[serde(default)]
     pub attribution: bool,
 }
 
-/// What is written.
+/// A workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WorkloadSettings {
-    /// Streams that write at the same time, each a job.
+    /// Streams that write concurrently, each a job.
     Streams(Vec<Stream>),
     /// The text of a fio job file.
     Fio(String),

@@ -1,7 +1,7 @@
-//! Streams as the page's table has them, and the jobs of fio that they are.
+//! Streams as shown in the page's table, and their fio jobs.
 //!
 //! A stream is a job that overwrites a part of the space, in one of four patterns, through one placement handle. A job
-//! file whose jobs are all of this kind becomes streams again; any other stays a text.
+//! file that has only such jobs becomes streams again; any other is kept as text.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,16 +16,16 @@ pub struct Stream {
     /// With `zipf`: theta. With `hot`: percent of the writes that go to the first fifth of the region.
     #[serde(default)]
     pub skew: f64,
-    /// Start of the region, percent of the capacity.
+    /// Start of the region in percent of the capacity.
     #[serde(default)]
     pub offset: f64,
-    /// Size of the region, percent of the capacity.
+    /// Size of the region in percent of the capacity.
     pub size: f64,
-    /// Size of a write, as fio spells it: `4k`.
+    /// Size of a write in fio's spelling, such as `4k`.
     pub bs: String,
     /// Placement handle.
     pub handle: u16,
-    /// Share of the bytes; none for what a closed loop gives.
+    /// Share of the bytes; none for the share that a closed loop gives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
 }
@@ -34,9 +34,9 @@ pub struct Stream {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pattern {
-    /// One address after the other, again and again.
+    /// Ascending addresses, over and over.
     Sequential,
-    /// Independent addresses, all alike.
+    /// Independent addresses, all equally likely.
     Uniform,
     /// Independent addresses of a Zipf distribution.
     Zipf,
@@ -44,10 +44,10 @@ pub enum Pattern {
     Hot,
 }
 
-/// Commands of a stream in flight: one large one, or many small ones.
+/// Commands of a stream in flight: one if it is sequential, else 32.
 const DEPTHS: [(bool, u32); 2] = [(true, 1), (false, 32)];
 
-/// What jobs have in common.
+/// Options common to all jobs.
 const GLOBAL: [(&str, &str); 6] = [
     ("ioengine", "io_uring_cmd"),
     ("cmd_type", "nvme"),
@@ -57,7 +57,6 @@ const GLOBAL: [(&str, &str); 6] = [
     ("runtime", "10d"),
 ];
 
-/// Returns the job file of streams.
 pub(crate) fn job_file(streams: &[Stream]) -> String {
     let mut text = String::from("[global]\n");
     for (key, value) in GLOBAL {
@@ -106,7 +105,7 @@ pub(crate) fn pace(streams: &[Stream]) -> Option<String> {
     shares.filter(|shares| !shares.is_empty()).map(|shares| shares.join(","))
 }
 
-/// Returns the streams of a job file; none where it has anything that streams do not have.
+/// Returns the streams of a job file; none if it has anything that streams cannot express.
 pub(crate) fn of_job_file(text: &str, pace: Option<&str>) -> Option<Vec<Stream>> {
     let mut global = Vec::new();
     let mut jobs: Vec<(String, Vec<(String, String)>)> = Vec::new();
@@ -139,7 +138,7 @@ pub(crate) fn of_job_file(text: &str, pace: Option<&str>) -> Option<Vec<Stream>>
     (shared == 0 || shared == streams.len()).then_some(streams)
 }
 
-/// Returns the stream of a job; none where the job is not exactly that of a stream.
+/// Returns the stream of a job; none if the job is not exactly that of a stream.
 fn of_job(name: &str, given: &[(String, String)]) -> Option<Stream> {
     let get = |key: &str| given.iter().rfind(|(k, _)| k == key).map(|(_, value)| value.as_str());
     let percent = |key: &str| get(key)?.strip_suffix('%')?.parse::<f64>().ok();
@@ -167,7 +166,7 @@ fn of_job(name: &str, given: &[(String, String)]) -> Option<Stream> {
     let known = |(key, value): &(String, String)| {
         expected().any(|(k, v)| k == key && v == *value) || key == "group_reporting"
     };
-    // What follows from `fdp_pli` and what a run over a device file needs may be left out.
+    // Options implied by `fdp_pli`, and those needed only for a device file, may be omitted.
     let needed = |key: &str| !["ioengine", "cmd_type", "filename", "offset", "size"].contains(&key);
     let all = expected().all(|(key, _)| get(key).is_some() || !needed(key));
     (given.iter().all(known) && all).then_some(stream)

@@ -1,4 +1,4 @@
-//! Settings as an experiment file and as a command line.
+//! Writes settings as an experiment file and as a command line.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::settings::{Settings, WorkloadSettings};
 const MADE_BY: &str = "# Made with `wafer explore`.\n";
 
 impl Settings {
-    /// Returns the experiment file: `wafer run` gives the same result with it.
+    /// Returns the experiment file, with which `wafer run` gives the same result.
     pub fn experiment(&self) -> String {
         let mut text = String::from(MADE_BY);
         let mut line = |key: &str, value: Option<String>| {
@@ -39,7 +39,7 @@ impl Settings {
         text
     }
 
-    /// Returns a command for a shell that makes the same run.
+    /// Returns a shell command for the same run.
     pub fn command(&self) -> String {
         let nested = |value: &Value| value.is_object() || value.is_array();
         let (words, input) = match (&self.device, self.job_file()) {
@@ -76,12 +76,12 @@ impl Settings {
     }
 }
 
-/// Returns a text as a TOML string.
+/// Returns text as a TOML string.
 fn string(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }
 
-/// Returns a text as a TOML string over several lines, as it is where TOML allows that.
+/// Returns text as a multi-line TOML string, literal if TOML allows it.
 fn lines(text: &str) -> String {
     let literal = |c: char| c == '\n' || c == '\t' || !c.is_control();
     match text.chars().all(literal) && !text.contains("'''") && !text.ends_with('\'') {
@@ -90,7 +90,7 @@ fn lines(text: &str) -> String {
     }
 }
 
-/// Returns a value as TOML in one line.
+/// Returns a value as one line of TOML.
 fn inline(value: &Value) -> String {
     match value {
         Value::Null => "\"\"".to_owned(),
@@ -107,7 +107,7 @@ fn inline(value: &Value) -> String {
     }
 }
 
-/// Returns a word for a shell.
+/// Quotes a word for a shell.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_=.,:/%+-".contains(c);
     match !word.is_empty() && word.chars().all(plain) {

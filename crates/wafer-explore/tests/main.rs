@@ -1,4 +1,4 @@
-//! Settings and sessions, as the page uses them.
+//! Settings and sessions as the page uses them.
 
 use std::path::Path;
 
@@ -40,12 +40,12 @@ fn pieces_give_the_record_of_a_whole_run() {
         let started = ask(&mut session, &json!({ "do": "start", "settings": settings }));
         assert_eq!(started, json!({ "ok": null }));
         let mut pieces = 0;
-        // No time at all: a piece is one batch of commands.
+        // With no time at all, a piece is one batch of commands.
         while ask(&mut session, &json!({ "do": "advance", "milliseconds": 0 }))["ok"]["left"]
             == true
         {
             pieces += 1;
-            // Looking at a run does not change it.
+            // Reading the record of a run does not change it.
             ask(&mut session, &json!({ "do": "record" }));
         }
         assert!(pieces > 20, "{pieces}");
@@ -81,7 +81,7 @@ fn shipped_experiments_are_the_same_after_a_page() {
         }
         let path = root.join("configs").join(&name);
         let Ok(text) = std::fs::read_to_string(&path) else { continue };
-        // Some name traces that are not there.
+        // Some name traces that are missing.
         let Ok(before) = Experiment::from_text(&path, &text, &Options::default()) else { continue };
         let settings = match Settings::read(&path, &text) {
             Ok(settings) => settings,

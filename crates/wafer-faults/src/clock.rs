@@ -1,4 +1,4 @@
-//! A clock that tests move.
+//! A clock moved by tests.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;

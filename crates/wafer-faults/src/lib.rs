@@ -1,19 +1,19 @@
-//! A storage that fails on demand and a clock that tests move, for tests of the drive and of what stands on it.
+//! A storage that fails on demand and a clock moved by tests, for tests of the drive and its users.
 //!
 //! # What it is
 //! [`FaultyStorage`] keeps files in memory. It loses power, fills up, and fails, tears or refuses operations.
-//! [`ManualClock`] is a clock that only moves when it is told to.
+//! [`ManualClock`] is a clock that moves only when told to.
 //!
 //! # Invariants
-//! - What [`sync`](wafer_storage::StorageFile::sync) reported as done survives a power loss.
-//! - After a failed sync, what was not synced yet never becomes durable until it is written again: operating
+//! - Data that [`sync`](wafer_storage::StorageFile::sync) made durable survives a power loss.
+//! - After a failed sync, data not yet synced never becomes durable until it is written again: operating
 //!   systems mark such pages as clean.
 //!
 //! # Error model
 //! Injected errors are those that a file system returns.
 //!
 //! # What it does not implement
-//! Directories, permissions, and the loss of names: a file that was created or renamed keeps its name.
+//! Directories, permissions, and the loss of names: a file created or renamed keeps its name.
 
 mod clock;
 mod storage;

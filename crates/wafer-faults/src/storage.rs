@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use wafer_storage::{Storage, StorageFile};
 
-/// Unit that a power loss keeps or loses, bytes.
+/// The unit, in bytes, that a power loss keeps or loses.
 const SECTOR: usize = 512;
 
-/// An operation that a drive is about to do on its files.
+/// An operation that a drive is about to perform on its files.
 #[derive(Clone, Copy, Debug)]
 pub enum Operation<'a> {
     /// Opening a file; it may not exist.
@@ -20,7 +20,7 @@ pub enum Operation<'a> {
     Create,
     /// Renaming a file to this name.
     Rename(&'a Path),
-    /// Making a new name durable, which a file has by then.
+    /// Making a file's new name durable.
     SyncName,
     /// Removing a file.
     Remove,
@@ -40,22 +40,22 @@ pub enum Operation<'a> {
     Sync,
 }
 
-/// What becomes of an operation.
+/// The outcome of an operation.
 #[derive(Debug)]
 pub enum Verdict {
-    /// It is done.
+    /// It succeeds.
     Done,
-    /// It fails without effect. A sync that fails loses what was not durable yet, see the crate's invariants.
+    /// It fails without effect. A failed sync loses what was not yet durable: see the crate's invariants.
     Fails(io::Error),
-    /// The process dies in it: a write stores only this many bytes, and nothing else has an effect. What was written
-    /// before stays as it is, so that the next process can still sync it.
+    /// The process dies during it: a write stores only this many bytes, and no other operation has an effect.
+    /// Earlier writes are kept, and the next process can still sync them.
     Torn(usize, io::Error),
 }
 
 /// Decides on each operation.
 type Judge = dyn Fn(&Path, Operation<'_>) -> Verdict + Send + Sync;
 
-/// Keeps files in memory. Clones share them, so that one can be reopened after the drive on it is gone.
+/// Keeps files in memory. Clones share them, so they can be reopened after the drive on them is gone.
 #[derive(Clone, Default)]
 pub struct FaultyStorage(Arc<Shared>);
 
@@ -117,7 +117,7 @@ impl Faults {
     }
 }
 
-/// A file: what programs see, and what a power loss would leave.
+/// A file: its current content, and what a power loss would leave.
 #[derive(Default)]
 struct Contents {
     bytes: Mutex<Bytes>,
@@ -131,7 +131,7 @@ struct Bytes {
     /// Sectors that the next sync makes durable.
     dirty: BTreeSet<usize>,
     mark: Option<Vec<u8>>,
-    /// Bytes from the start that have their space.
+    /// Number of bytes from the start for which space is allocated.
     allocated: u64,
 }
 
@@ -150,7 +150,7 @@ impl Bytes {
         }
     }
 
-    /// `keep` chooses how many bytes of a sector that was not synced are on the medium.
+    /// Loses power; `keep` chooses how many bytes of an unsynced sector are on the medium.
     fn lose_power(&mut self, mut keep: impl FnMut(usize) -> usize) {
         let Bytes { now, durable, dirty, .. } = self;
         durable.resize(now.len().max(durable.len()), 0);
@@ -184,13 +184,13 @@ impl FaultyStorage {
         self.0.faults.space.store(bytes, Ordering::Relaxed);
     }
 
-    /// Has `judge` decide on every operation from now on.
+    /// Lets `judge` decide every operation from now on.
     pub fn set_judge(&self, judge: Arc<Judge>) {
         let mut current = self.0.faults.judge.lock().unwrap_or_else(PoisonError::into_inner);
         *current = Some(judge);
     }
 
-    /// Makes operations fail, without effect, that `choice` has an error for, by number, file and kind.
+    /// Fails operations without effect if `choice` returns an error, by number, file and kind.
     pub fn fail(
         &self,
         choice: impl Fn(u64, &Path, Operation<'_>) -> Option<io::Error> + Send + Sync + 'static,
@@ -202,13 +202,13 @@ impl FaultyStorage {
         }));
     }
 
-    /// Makes one operation fail, by its number from now.
+    /// Fails one operation, given by its number counted from now.
     pub fn fail_nth(&self, nth: u64, error: i32) {
         let nth = self.operations() + nth;
         self.fail(move |number, _, _| (number == nth).then(|| io::Error::from_raw_os_error(error)));
     }
 
-    /// Ends all faults but a full medium.
+    /// Ends all faults except a full medium.
     pub fn heal(&self) {
         *self.0.faults.judge.lock().unwrap_or_else(PoisonError::into_inner) = None;
         self.fail_syncs(false);
@@ -219,26 +219,26 @@ impl FaultyStorage {
         self.0.faults.operations.load(Ordering::Relaxed)
     }
 
-    /// Keeps no marks of files, as some file systems do.
+    /// Stores no marks of files, like some file systems.
     pub fn without_marks(self) -> Self {
         self.0.faults.markless.store(true, Ordering::Relaxed);
         self
     }
 
-    /// Loses power: of what was not synced, `keep` chooses the sectors that are on the medium all the same,
-    /// by path and number. To be called when no file is open.
+    /// Loses power. Of the unsynced sectors, `keep` chooses those that are on the medium anyway, by path
+    /// and number. Must be called while no file is open.
     pub fn lose_power(&self, mut keep: impl FnMut(&Path, usize) -> bool) {
         self.tear(|path, number| if keep(path, number) { SECTOR } else { 0 });
     }
 
-    /// Loses power as [`Self::lose_power`] does; `keep` chooses how many bytes of a sector are on the medium.
+    /// Loses power like [`Self::lose_power`]; `keep` chooses how many bytes of a sector are on the medium.
     pub fn tear(&self, mut keep: impl FnMut(&Path, usize) -> usize) {
         for (path, contents) in &*self.files() {
             contents.bytes().lose_power(|sector| keep(path, sector));
         }
     }
 
-    /// Returns a copy of all files, of which nothing is locked.
+    /// Returns a copy of all files, none of them locked.
     pub fn copy(&self) -> Self {
         let copy = FaultyStorage::default();
         for (path, contents) in &*self.files() {
@@ -249,7 +249,7 @@ impl FaultyStorage {
         copy
     }
 
-    /// Copies a file over from another storage, with its mark, or removes it if it is not there.
+    /// Copies a file with its mark from another storage, or removes it if it does not exist there.
     pub fn take(&self, other: &Self, path: &Path) {
         match other.copy().files().get(path) {
             Some(contents) => self.files().insert(path.to_owned(), Arc::clone(contents)),
@@ -257,7 +257,7 @@ impl FaultyStorage {
         };
     }
 
-    /// Changes durably what a file holds.
+    /// Changes the content of a file durably.
     pub fn change(&self, path: &Path, change: impl FnOnce(&mut Vec<u8>)) {
         let contents = Arc::clone(&self.files()[path]);
         let mut bytes = contents.bytes();
@@ -275,7 +275,7 @@ impl FaultyStorage {
         self.files().get(path).map(|contents| contents.bytes().now.clone())
     }
 
-    /// Replaces what a file holds, durably, or removes it. Its mark stays. To be called when no file is open.
+    /// Replaces the content of a file durably, or removes it. Its mark stays. No file may be open.
     pub fn replace(&self, path: &Path, contents: Option<Vec<u8>>) {
         let Some(now) = contents else {
             self.files().remove(path);
@@ -488,7 +488,7 @@ mod tests {
         file.sync().unwrap_err();
         storage.fail_syncs(false);
         file.write_at(&[3; 512], 512).unwrap();
-        // It succeeds, but the page that the failed one was to write is not dirty any more.
+        // It succeeds, but the page that the failed one should have written is no longer dirty.
         file.sync().unwrap();
         assert_eq!(storage.contents(path).unwrap()[..512], [2; 512]);
         drop(file);

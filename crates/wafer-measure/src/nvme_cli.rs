@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{Counter, Reading, Source};
 
-/// A drive that is read through nvme-cli.
+/// A drive read through nvme-cli.
 #[derive(Clone, Debug)]
 pub struct NvmeCli {
     /// The program, `nvme` or a path.
@@ -30,7 +30,7 @@ pub struct Identity {
     pub serial: Option<String>,
     /// Firmware revision.
     pub firmware: Option<String>,
-    /// Total NVM capacity, bytes; none if the drive does not report it.
+    /// Total NVM capacity in bytes; none if the drive does not report it.
     pub capacity_bytes: Option<u64>,
 }
 
@@ -38,7 +38,7 @@ impl NvmeCli {
     /// Returns the version line of nvme-cli.
     ///
     /// # Errors
-    /// One line: nvme-cli cannot be started or failed.
+    /// One line, if nvme-cli cannot be started or fails.
     pub fn version(&self) -> Result<String, String> {
         let text = self.text(&["version"])?;
         Ok(text.lines().next().unwrap_or_default().trim().to_owned())
@@ -63,7 +63,7 @@ impl NvmeCli {
     /// Returns the first source that the drive supports, with its reading.
     ///
     /// # Errors
-    /// No source can be read; one line with the reason for each.
+    /// If no source can be read: one line with the reason for each.
     pub fn detect(&self) -> Result<(Source, Reading), String> {
         let mut reasons = Vec::new();
         for source in Source::ALL {
@@ -78,7 +78,7 @@ impl NvmeCli {
     /// Reads the counters.
     ///
     /// # Errors
-    /// One line: nvme-cli failed, took too long, or its output lacks the counters.
+    /// One line, if nvme-cli fails, takes too long, or its output lacks the counters.
     pub fn read(&self, source: Source) -> Result<Reading, String> {
         let group = self.endurance_group.to_string();
         let counter = |log: &Value, key: &str, unit_bytes: u64| {
@@ -161,19 +161,19 @@ impl NvmeCli {
 }
 
 fn reader(pipe: Option<impl std::io::Read + Send + 'static>) -> std::thread::JoinHandle<String> {
-    /// A log in JSON takes some kilobytes.
+    /// Maximum bytes of output; a log in JSON has some kilobytes.
     const MOST: u64 = 16 << 20;
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
         if let Some(pipe) = pipe {
-            // After an error, the text read before it is used.
+            // After an error, use the text read before it.
             let _ = pipe.take(MOST).read_to_end(&mut bytes);
         }
         String::from_utf8_lossy(&bytes).into_owned()
     })
 }
 
-/// Waits for a child; kills it and returns none after the timeout.
+/// Waits for a child; after the timeout, kills it and returns none.
 fn wait(child: &mut Child, timeout: Duration) -> Option<std::process::ExitStatus> {
     let start = Instant::now();
     let mut pause = Duration::from_millis(1);
@@ -192,8 +192,8 @@ fn wait(child: &mut Child, timeout: Duration) -> Option<std::process::ExitStatus
     }
 }
 
-/// Returns a whole number of a log. Versions of nvme-cli write 128 bits as a number, a text or two halves.
-/// They also differ in the case and spaces of keys, which are ignored.
+/// Returns a whole number of a log. Versions of nvme-cli write 128 bits as a number, a string or two
+/// halves. They also differ in the case and spacing of keys, which are ignored.
 fn field(log: &Value, key: &str) -> Result<u128, String> {
     let plain = |name: &str| name.to_lowercase().replace([' ', '-'], "_");
     let object = log.as_object().ok_or("the log is not a JSON object")?;
@@ -225,11 +225,11 @@ mod tests {
 
     use super::*;
 
-    /// nvme-cli as a shell script.
+    /// Returns an nvme-cli that is a shell script.
     fn fake(script: &str) -> (tempfile::TempDir, NvmeCli) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("nvme").display().to_string();
-        // By another process: were the file open for writing here, a test that forks meanwhile would keep it busy.
+        // By another process: if the file were open for writing here, a test that forks would keep it busy.
         let install = "printf '#!/bin/sh\n%s\n' \"$1\" >\"$0\" && chmod 755 \"$0\"";
         assert!(
             Command::new("sh").args(["-c", install, &path, script]).status().unwrap().success()

@@ -22,7 +22,7 @@ pub struct Session {
     pub measured: Measured,
 }
 
-/// Returns the record of a session.
+/// Returns the record of a measurement.
 pub fn record(session: Session, tracker: &Tracker) -> Record {
     let total = tracker.total();
     let reports_erases = session.measured.source == Source::Fdp;

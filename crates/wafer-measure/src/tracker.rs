@@ -1,8 +1,8 @@
-//! Growth of counters between readings: wraps, resets and missed readings.
+//! Tracks the growth of counters between readings across wraps, resets and missed readings.
 
 use super::{Counter, Reading};
 
-/// Widths of counters that drives are known to keep behind 128-bit fields.
+/// Counter widths that drives are known to use in 128-bit fields.
 const WIDTHS: [u32; 3] = [32, 64, 128];
 
 /// Totals since the first reading.
@@ -18,29 +18,29 @@ pub struct Growth {
     pub erased_bytes: u64,
 }
 
-/// Adds up readings.
+/// Sums up readings.
 ///
-/// A counter that decreases has wrapped if it was in the last quarter of 32, 64 or 128 bits and is now in
-/// the first quarter; its growth is then known. If it decreases by at most 1 %, it was misread: the reading is missed,
-/// and the counter grows again once it has passed its last value. Otherwise its log was reset (a power cycle of volatile
+/// A counter that decreases has wrapped if it was in the last quarter of 32, 64 or 128 bits and is now in the first
+/// quarter; its growth is then known. If it decreases by at most 1 %, it was misread: the reading counts as missed, and
+/// the counter grows again once it has passed its last value. Otherwise its log was reset (a power cycle of volatile
 /// counters, FDP enabled again, another drive): all counters of the log restarted at zero, and their values are the
-/// growth since then. A missed reading makes the next interval longer; totals stay complete.
+/// growth since then. A missed reading lengthens the next interval; totals stay complete.
 #[derive(Clone, Debug)]
 pub struct Tracker {
     last: Reading,
     /// Totals at each reading after the first.
     pub samples: Vec<Growth>,
     total: Growth,
-    /// Readings that failed, or in which a counter was misread.
+    /// Number of readings that failed, or in which a counter was misread.
     pub missed: u64,
-    /// Counters that wrapped.
+    /// Number of counter wraps.
     pub wraps: u64,
-    /// Seconds at which a reset was noticed.
+    /// Times in seconds at which a reset was noticed.
     pub resets: Vec<f64>,
 }
 
 impl Tracker {
-    /// Starts at a reading.
+    /// Starts from a reading.
     pub fn new(first: Reading) -> Self {
         Tracker {
             last: first,
@@ -52,7 +52,7 @@ impl Tracker {
         }
     }
 
-    /// Takes a reading `seconds` after the first.
+    /// Adds a reading `seconds` after the first.
     pub fn add(&mut self, seconds: f64, now: Reading) -> Growth {
         let before = self.last;
         let erased = now.erased.or(before.erased).unwrap_or_default();
@@ -63,7 +63,7 @@ impl Tracker {
         if steps.contains(&Step::Misread) {
             self.missed += 1;
             if !is_reset {
-                // Totals of one counter without those of another would be no interval.
+                // Counting one counter without the others would not give an interval.
                 return self.total;
             }
         }
@@ -99,7 +99,7 @@ impl Tracker {
         self.total
     }
 
-    /// Notes a reading that failed.
+    /// Counts a failed reading.
     pub fn miss(&mut self) {
         self.missed += 1;
     }
@@ -114,7 +114,7 @@ impl Tracker {
 enum Step {
     Grown(u128),
     Wrapped(u128),
-    /// It stepped back by so little that it was not reset.
+    /// It decreased by too little for a reset.
     Misread,
     Reset,
 }
@@ -168,7 +168,7 @@ mod tests {
     fn a_reset_keeps_what_was_counted_and_starts_from_zero() {
         let mut tracker = Tracker::new(reading(0, 0, 0));
         tracker.add(1.0, reading(1_000_000, 2_000_000, 500));
-        // Media is above its last reading, but the log was reset as one.
+        // Media is above its last reading, but the whole log was reset.
         let total = tracker.add(2.0, reading(10, 3_000_000, 0));
         assert_eq!((total.host_bytes, total.media_bytes), (1_000_010, 5_000_000));
         assert_eq!(total.erased_bytes, 500);
@@ -177,7 +177,7 @@ mod tests {
         assert_eq!(total.host_bytes, 1_000_020);
     }
 
-    /// SMART and the log of the OCP specification.
+    /// Returns the readings of SMART and of the OCP specification's log.
     fn two_logs(host: u128, media: u128) -> Reading {
         let host = Counter { units: host, unit_bytes: 512_000 };
         Reading {
@@ -216,7 +216,7 @@ mod tests {
         let total = tracker.add(3.0, reading(tera + 3000, 2 * tera + 6000, 0));
         assert_eq!((total.host_bytes, total.media_bytes), (3000, 6000));
         assert_eq!((tracker.missed, tracker.wraps, tracker.resets.len()), (1, 0, 0));
-        // More than a hundredth is a reset.
+        // A decrease of more than a hundredth is a reset.
         let total = tracker.add(4.0, reading(tera / 100 * 98, 2 * tera + 6000, 0));
         let expected = (3000 + 980_000_000_000, 6000 + 2_000_000_006_000);
         assert_eq!((total.host_bytes, total.media_bytes), expected);

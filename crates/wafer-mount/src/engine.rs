@@ -1,5 +1,5 @@
-//! Turns reads and writes at byte offsets into commands of the drive. Each has a ticket, by which its reply waits until
-//! the media are done, if they run in real time.
+//! Turns reads and writes at byte offsets into commands of the drive. Each has a ticket: if the media run in real time,
+//! the reply waits by it until they are done.
 
 use std::collections::HashMap;
 use std::io;
@@ -12,7 +12,7 @@ use wafer_interface::{Command, LBA_BYTES, NsId, Op, Placement};
 use wafer_record::record::Provenance;
 use wafer_record::{Record, Series, Snapshot, Timeline};
 
-/// A drive whose namespaces are arrays of bytes.
+/// A drive whose namespaces are byte arrays.
 pub struct Engine {
     drive: Arc<Drive>,
     namespaces: Vec<Arc<Namespace>>,
@@ -56,7 +56,7 @@ impl Wake for Held {
 }
 
 impl Engine {
-    /// Creates an engine of the namespaces that a drive has now. Counting starts here.
+    /// Creates an engine of the current namespaces of a drive. Counting starts here.
     pub fn new(drive: Drive, name: String, provenance: Provenance) -> Self {
         let namespaces = drive.namespaces().into_iter().flatten().collect();
         let before = drive.snapshot();
@@ -72,7 +72,7 @@ impl Engine {
         self.drive.emulation().map_or(0, |emulation| emulation.ticket(0))
     }
 
-    /// Replies to a request that has been executed, when the media are done with it.
+    /// Replies to an executed request as soon as the media have finished it.
     pub fn reply(&self, ticket: u64, reply: impl FnOnce() + Send + 'static) {
         let Some(emulation) = self.drive.emulation() else { return reply() };
         self.held.replies().insert(ticket, Box::new(reply));
@@ -82,7 +82,7 @@ impl Engine {
         }
     }
 
-    /// Returns the size of each namespace, bytes.
+    /// Returns the size of each namespace in bytes.
     pub fn sizes(&self) -> Vec<u64> {
         self.namespaces.iter().map(|n| n.bytes).collect()
     }
@@ -94,7 +94,7 @@ impl Engine {
             .ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
-    /// Checks that a namespace may be written, and that the drive can count a write.
+    /// Checks that a namespace is writable, and that the drive can count a write.
     fn check_writable(&self, namespace: &Namespace) -> io::Result<()> {
         let allowed = self.drive.check_sanitize().and_then(|()| namespace.check_unprotected());
         allowed
@@ -106,7 +106,7 @@ impl Engine {
     /// Reads from `offset` up to the end of the namespace and returns the number of bytes read.
     ///
     /// # Errors
-    /// The medium cannot be read, a host marked the range as uncorrectable, or the drive is to be sanitized.
+    /// If the medium fails, a host marked the range as uncorrectable, or the drive is to be sanitized.
     pub fn read(
         &self,
         ticket: u64,
@@ -122,17 +122,17 @@ impl Engine {
         if self.drive.check_sanitize().is_err() || at.uncorrectable(offset, length).is_some() {
             return Err(io::Error::other("the data cannot be read"));
         }
-        // A read that is not counted still has its data.
+        // A read that cannot be counted still returns its data.
         let _ = self.command(ticket, at.id(), Op::Read, offset, length);
         let buffer = &mut buffer[..length as usize];
         at.store.read(offset, buffer)?;
         Ok(buffer.len())
     }
 
-    /// Writes at `offset` up to the end of the namespace and returns the number of bytes written, as block devices do.
+    /// Writes at `offset` up to the end of the namespace and returns the number of bytes written, like block devices.
     ///
     /// # Errors
-    /// There is nothing to write before the end of the namespace, or the medium cannot be written.
+    /// If nothing can be written before the end of the namespace, or the medium cannot be written.
     pub fn write(
         &self,
         ticket: u64,
@@ -155,11 +155,11 @@ impl Engine {
         Ok(data.len())
     }
 
-    /// Deallocates a range up to the end of the namespace. It then reads as zeroes, and pages that lie
-    /// entirely in it are unmapped.
+    /// Deallocates a range up to the end of the namespace. It then reads as zeroes, and pages wholly
+    /// within it are unmapped.
     ///
     /// # Errors
-    /// The medium fails.
+    /// If the medium fails.
     pub fn deallocate(
         &self,
         ticket: u64,
@@ -174,7 +174,7 @@ impl Engine {
         }
         self.check_writable(at)?;
         at.store.deallocate(offset, length)?;
-        // Only whole logical blocks: parts of blocks were overwritten with zeroes.
+        // Only whole logical blocks: partial blocks were overwritten with zeroes.
         let (first, end) = (offset.div_ceil(LBA_BYTES), (offset + length) / LBA_BYTES);
         if first < end {
             let bytes = (end - first) * LBA_BYTES;
@@ -183,10 +183,10 @@ impl Engine {
         Ok(())
     }
 
-    /// Makes everything written before survive a power loss, as far as the backend can.
+    /// Makes all earlier writes survive a power loss, as far as the backend can.
     ///
     /// # Errors
-    /// The medium fails.
+    /// If the medium fails.
     pub fn flush(&self, ticket: u64, namespace: usize) -> io::Result<()> {
         let at = self.namespace(namespace)?;
         self.flushes.fetch_add(1, Ordering::Relaxed);
@@ -195,10 +195,10 @@ impl Engine {
         Ok(())
     }
 
-    /// Applies a range to the drive, as few commands as possible.
+    /// Applies a range to the drive in as few commands as possible.
     ///
     /// # Errors
-    /// The drive cannot record them.
+    /// If the drive cannot record them.
     fn command(
         &self,
         ticket: u64,
@@ -222,11 +222,11 @@ impl Engine {
         Ok(())
     }
 
-    /// Ends a frame of the capture, so that commands recorded so far survive a crash of this process, and saves a drive
-    /// that failed to save itself.
+    /// Ends a frame of the capture, so that the commands recorded so far survive a crash of this process, and saves a
+    /// drive that failed to save itself.
     ///
     /// # Errors
-    /// The capture cannot be written; recording has stopped.
+    /// If the capture cannot be written; recording has then stopped.
     pub fn maintain(&self) -> io::Result<()> {
         self.drive.maintain()
     }
@@ -234,12 +234,12 @@ impl Engine {
     /// Ends the capture and makes data durable.
     ///
     /// # Errors
-    /// Something cannot be written.
+    /// If something cannot be written.
     pub fn close(&self) -> io::Result<()> {
         self.drive.close()
     }
 
-    /// Returns the record of the drive, with counters since the engine was made.
+    /// Returns the record of the drive, with counters since the creation of the engine.
     pub fn record(&self) -> Record {
         let mut now = self.drive.snapshot().since(&self.before);
         if let Some(drive) = &mut now.live.drive {

@@ -1,4 +1,4 @@
-//! The file system: one folder, a file for each namespace, and the counters.
+//! The file system: a folder with a file for each namespace, and the counters.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -15,11 +15,11 @@ use fuser::{
 
 use crate::engine::Engine;
 
-/// Sizes never change: the kernel may keep attributes as long as it likes.
+/// Sizes never change: the kernel may cache attributes indefinitely.
 const FOREVER: Duration = Duration::from_secs(3600);
 /// The counters do change.
 const NEVER: Duration = Duration::ZERO;
-/// Largest request that the kernel is asked to send.
+/// Maximum size requested from the kernel.
 const LARGEST: u32 = 1 << 20;
 const COUNTERS: &str = "counters.json";
 const BLOCK: u64 = 512;
@@ -29,7 +29,7 @@ pub(crate) struct Files {
     sizes: Vec<u64>,
     made: SystemTime,
     user: (u32, u32),
-    /// The record as each opener of `counters.json` found it: one reader sees one moment.
+    /// The record at the time each opener opened `counters.json`: a reader sees a single moment.
     records: Mutex<Opened>,
 }
 
@@ -39,7 +39,7 @@ struct Opened {
     texts: HashMap<u64, Arc<[u8]>>,
 }
 
-/// What an inode is: 1 the folder, 2 the counters, then the namespaces.
+/// The kinds of inode: 1 is the folder, 2 the counters, then the namespaces.
 enum Node {
     Folder,
     Counters,
@@ -48,7 +48,7 @@ enum Node {
 
 impl Files {
     pub(crate) fn new(engine: Arc<Engine>) -> Self {
-        // SAFETY: these take nothing and cannot fail.
+        // SAFETY: these have no arguments and cannot fail.
         let user = unsafe { (libc::geteuid(), libc::getegid()) };
         Files {
             sizes: engine.sizes(),
@@ -133,7 +133,7 @@ fn finish(reply: ReplyEmpty, result: io::Result<()>) {
 
 impl Filesystem for Files {
     fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
-        // A kernel with a lower limit returns that limit.
+        // A kernel with a lower limit returns it.
         if let Err(most) = config.set_max_write(LARGEST) {
             let _ = config.set_max_write(most);
         }
@@ -161,7 +161,7 @@ impl Filesystem for Files {
         }
     }
 
-    // Nothing but the namespaces has a name here.
+    // Only namespaces have names here.
     fn mknod(
         &self,
         _: &Request,
@@ -208,7 +208,8 @@ impl Filesystem for Files {
         reply.error(Errno::EPERM);
     }
 
-    // As on a block device, truncation (`O_TRUNC` of a shell's `>`) changes nothing. Nor does `touch`, but it is no error.
+    // As on a block device, truncation (`O_TRUNC` of a shell's `>`) changes nothing, and `touch` changes nothing
+    // either.
     fn setattr(
         &self,
         request: &Request,
@@ -232,7 +233,7 @@ impl Filesystem for Files {
         if owner || set(atime) || set(mtime) {
             return reply.error(Errno::EPERM);
         }
-        // A lesser size changes nothing: programs that write a disk image truncate their output first.
+        // A smaller size changes nothing: programs that write a disk image truncate it first.
         if size > self.attributes(inode).map(|(attributes, _)| attributes.size) {
             return reply.error(Errno::EFBIG);
         }
@@ -357,7 +358,7 @@ impl Filesystem for Files {
             return reply.error(Errno::ENOSPC);
         }
         match mode & !libc::FALLOC_FL_KEEP_SIZE {
-            // Space is always there.
+            // Space is always allocated.
             0 => reply.ok(),
             libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_ZERO_RANGE => {
                 let ticket = self.engine.ticket();

@@ -1,8 +1,8 @@
-//! Memory of a server below swap, which must never wait for memory that only it can free.
+//! Memory of a server below swap, which must never wait for memory that only the server can free.
 
 use std::io;
 
-/// `include/uapi/linux/prctl.h`.
+/// From `include/uapi/linux/prctl.h`.
 const PR_SET_IO_FLUSHER: libc::c_int = 57;
 
 /// Locks all pages of this process in memory. Also marks it as part of the storage path, so that the kernel
@@ -10,9 +10,9 @@ const PR_SET_IO_FLUSHER: libc::c_int = 57;
 /// succeeded.
 ///
 /// # Errors
-/// The limit on locked memory is too low, or the process lacks CAP_IPC_LOCK.
+/// If the limit on locked memory is too low, or the process lacks CAP_IPC_LOCK.
 pub(crate) fn lock() -> io::Result<bool> {
-    // SAFETY: takes flags only, and changes no memory of ours.
+    // SAFETY: takes only flags, and changes none of our memory.
     let locked = unsafe { libc::mlockall(libc::MCL_CURRENT | libc::MCL_FUTURE) };
     if locked != 0 {
         return Err(io::Error::last_os_error());

@@ -22,7 +22,7 @@ use crate::engine::Engine;
 use crate::files::Files;
 use crate::place::{NAME, Place, Visible};
 
-/// Why a drive cannot be mounted.
+/// The reason why a drive cannot be mounted.
 #[derive(Debug, thiserror::Error)]
 pub enum MountError {
     /// The folder cannot be mounted on.
@@ -30,13 +30,13 @@ pub enum MountError {
     Mount {
         /// The folder.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
-    /// The drive cannot be made.
+    /// The drive cannot be created.
     #[error(transparent)]
     Drive(#[from] DriveError),
-    /// The device has no clock, or one that does not fit.
+    /// The device has no clock, or an unsuitable one.
     #[error("{0}")]
     Time(String),
     /// The capture or the data are incomplete.
@@ -44,7 +44,7 @@ pub enum MountError {
     Incomplete(io::Error),
 }
 
-/// How a drive is mounted.
+/// Options for mounting a drive.
 #[derive(Clone, Debug)]
 pub struct MountOptions {
     /// Backend of the data.
@@ -62,27 +62,27 @@ pub struct Mounted {
     engine: Arc<Engine>,
     /// Absolute path of the mount point.
     folder: PathBuf,
-    /// The mount there; none if the system does not report it.
+    /// The mount on it; none if the system does not report it.
     place: Option<Place>,
     detached: AtomicBool,
     session: Option<BackgroundSession>,
     ended: Arc<AtomicBool>,
     ticker: Option<JoinHandle<()>>,
-    /// Why the capture ended early, if it did.
+    /// The error that ended the capture early, if any.
     failed: Arc<Mutex<Option<io::Error>>>,
     notices: Vec<String>,
 }
 
 /// Interval between frames of the capture.
 const FRAME: Duration = Duration::from_millis(500);
-/// How often to check whether the last file is closed.
+/// Interval for checking whether the last file is closed.
 const POLL: Duration = Duration::from_millis(10);
 
-/// Mounts a drive on a folder. The commands of `precondition` are applied first and not counted;
-/// `progress` is called with the bytes they have written, and stops them by returning false. `provenance` goes into the record.
+/// Mounts a drive on a folder. The commands of `precondition` are applied first and not counted; `progress` is called
+/// with the bytes they have written, and stops them by returning false. `provenance` is part of the record.
 ///
 /// # Errors
-/// [`MountError`]. Nothing is mounted then.
+/// [`MountError`]; nothing is then mounted.
 pub fn mount(
     folder: &Path,
     config: &DeviceConfig,
@@ -192,8 +192,8 @@ pub fn mount(
     })
 }
 
-/// Brings a new drive into the state before the first command, and begins its capture. Returns a notice if a replay of
-/// that begins with another drive.
+/// Brings a new drive into its initial state, and begins its capture. Returns a notice if a replay of the capture
+/// would begin with a different drive.
 fn prepare(
     drive: &Drive,
     precondition: Option<&mut dyn CommandStream>,
@@ -228,13 +228,13 @@ impl Mounted {
         self.session.as_ref().is_none_or(|s| s.guard.is_finished())
     }
 
-    /// Returns why the capture has ended, or why the drive cannot be saved, if either happened.
+    /// Returns why the capture ended or the drive cannot be saved, if either happened.
     pub fn failure(&self) -> Option<String> {
         let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         failed.as_ref().map(io::Error::to_string)
     }
 
-    /// Returns where the drive is beside other mounts on its folder.
+    /// Returns the position of the drive among the mounts on its folder.
     fn visible(&self) -> Visible {
         match &self.place {
             _ if self.detached.load(Ordering::Relaxed) => Visible::Gone,
@@ -243,13 +243,13 @@ impl Mounted {
         }
     }
 
-    /// Returns whether another file system is mounted over the drive, which then cannot be taken away.
+    /// Returns whether another file system is mounted over the drive, which then cannot be unmounted.
     pub fn is_covered(&self) -> bool {
         self.visible() == Visible::Covered
     }
 
-    /// Takes the mount point away. Files that are open then stay usable until they are closed. Returns whether
-    /// there are any: [`Self::unmount`] waits for them.
+    /// Detaches the mount point. Open files remain usable until they are closed. Returns whether there are
+    /// any: [`Self::unmount`] waits for them.
     pub fn detach(&self) -> bool {
         if self.is_unmounted() {
             return false;
@@ -263,16 +263,16 @@ impl Mounted {
             Err(Errno::BUSY) => unmount(&self.folder, UnmountFlags::DETACH).map(|()| true),
             done => done.map(|()| false),
         };
-        // Without root, fusermount does it, in `unmount`.
+        // Without root, fusermount does this in `unmount`.
         self.detached.store(busy.is_ok(), Ordering::Relaxed);
         busy.unwrap_or(false)
     }
 
-    /// Unmounts, waits until every open file is closed, ends the capture, and returns the record of the drive, and whether
-    /// all went well.
+    /// Unmounts, waits until every open file is closed, and ends the capture. Returns the record of the drive, and
+    /// whether everything succeeded.
     ///
     /// # Errors
-    /// The capture or the data are incomplete.
+    /// If the capture or the data are incomplete.
     pub fn unmount(mut self) -> (Record, Result<(), MountError>) {
         let ended = self.end();
         (self.engine.record(), ended)
@@ -283,15 +283,15 @@ impl Mounted {
         let visible = self.visible();
         match self.session.take() {
             Some(session) if visible == Visible::Top && !session.guard.is_finished() => {
-                // Fails if it is unmounted from outside meanwhile: nothing is left to undo.
+                // Fails if it is unmounted from outside: nothing is then left to undo.
                 let _ = session.umount_and_join();
             }
             Some(session) => {
-                // A covered mount cannot be taken away, so do not wait for it: it is dead once this process ends.
+                // A covered mount cannot be unmounted, so do not wait for it: it is dead once this process ends.
                 while visible != Visible::Covered && !session.guard.is_finished() {
                     std::thread::sleep(POLL);
                 }
-                // Dropped, it would unmount whatever is on the folder now.
+                // Dropping it would unmount whatever is on the folder now.
                 std::mem::forget(session);
             }
             None => {}

@@ -1,7 +1,7 @@
-//! Which file systems are mounted on a folder, by `/proc/self/mountinfo` (proc_pid_mountinfo(5)).
+//! Finds the file systems mounted on a folder in `/proc/self/mountinfo` (proc_pid_mountinfo(5)).
 //!
-//! Unmounting goes by path, and takes away whatever is there last: another file system may have been mounted over a drive
-//! since, or be left below it.
+//! Unmounting goes by path and removes the topmost mount. Another file system may since have been mounted over a drive,
+//! or be left below it.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;
@@ -10,30 +10,30 @@ use std::path::{Path, PathBuf};
 /// Name of the file system of a mounted drive.
 pub(crate) const NAME: &str = "wafer";
 
-/// A file system that is mounted on a folder.
+/// A file system mounted on a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     /// Number of the mount.
     id: String,
-    /// Type of the file system: `fuse`, and after a full stop its name where a program has mounted it for a user.
+    /// Type of the file system: `fuse`, followed by a full stop and its name if a program mounted it for a user.
     kind: String,
-    /// What is mounted.
+    /// The mounted source.
     source: String,
 }
 
-/// Where a mount is beside others on its folder.
+/// The position of a mount among those on its folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Visible {
-    /// What the folder shows.
+    /// Shown by the folder.
     Top,
     /// Below another one.
     Covered,
-    /// Nowhere any more.
+    /// No longer mounted.
     Gone,
 }
 
 impl Place {
-    /// Returns what an absolute folder shows; nothing if it is no mount point.
+    /// Returns the mount shown by an absolute folder; none if it is not a mount point.
     pub(crate) fn at(folder: &Path) -> Option<Place> {
         all(&mounts(), folder).pop()
     }
@@ -43,7 +43,7 @@ impl Place {
         self.source == NAME && self.kind.starts_with("fuse")
     }
 
-    /// Returns where it is now.
+    /// Returns its current position.
     pub(crate) fn visible(&self, folder: &Path) -> Visible {
         let all = all(&mounts(), folder);
         match all.last() {
@@ -58,7 +58,7 @@ fn mounts() -> String {
     std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default()
 }
 
-/// Returns the mounts of a folder in a mountinfo file, in their order there: the last one is what it shows.
+/// Returns the mounts on a folder in the order of a mountinfo file: the last one is shown.
 fn all(mounts: &str, folder: &Path) -> Vec<Place> {
     let place = |line: &str| {
         let fields: Vec<&str> = line.split(' ').collect();
@@ -71,7 +71,7 @@ fn all(mounts: &str, folder: &Path) -> Vec<Place> {
     mounts.lines().filter_map(place).collect()
 }
 
-/// Returns a path whose spaces, tabs, line breaks and backslashes are written as `\` and three octal digits.
+/// Decodes a path with spaces, tabs, line breaks and backslashes written as `\` and three octal digits.
 fn unescaped(path: &str) -> PathBuf {
     let mut parts = path.split('\\');
     let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();

@@ -1,4 +1,4 @@
-//! Authentication commands, and the messages of DH-HMAC-CHAP that are their data (Base 2.1, 6.1, 6.2 and 8.3.5.5).
+//! Authentication commands, and the DH-HMAC-CHAP messages they carry (Base 2.1, 6.1, 6.2 and 8.3.5.5).
 
 use crate::{U16, U32, layout, open_enum};
 
@@ -6,9 +6,9 @@ use crate::{U16, U32, layout, open_enum};
 pub const SECURITY_PROTOCOL: u8 = 0xe9;
 /// SP Specific 0 and 1 of the commands.
 pub const PROTOCOL_SPECIFIC: [u8; 2] = [1, 1];
-/// Of dword 0 of the completion of Connect, AUTHREQ: the host has to authenticate (ATR).
+/// AUTHREQ in dword 0 of the completion of Connect: the host must authenticate (ATR).
 pub const REQUIRED: u32 = 1 << 17;
-/// Identifiers of hash functions in a protocol descriptor, and of groups.
+/// Number of hash functions, and of groups, in a protocol descriptor.
 pub const IDS: usize = 30;
 
 layout! {
@@ -24,7 +24,7 @@ layout! {
         pub fctype: u8,
         #[doc(hidden)]
         pub rsvd5: [u8; 19],
-        /// Where the data is.
+        /// Location of the data.
         pub sgl: crate::Sgl,
         #[doc(hidden)]
         pub rsvd40: u8,
@@ -34,7 +34,7 @@ layout! {
         pub spsp1: u8,
         /// Security Protocol.
         pub secp: u8,
-        /// Transfer Length of Send, Allocation Length of Receive: bytes.
+        /// Bytes: Transfer Length of Send, Allocation Length of Receive.
         pub length: U32,
         #[doc(hidden)]
         pub rsvd48: [u8; 16],
@@ -42,7 +42,7 @@ layout! {
 }
 
 open_enum! {
-    /// What kind of message it is: its type in the low byte, its identifier in the high byte.
+    /// Kind of a message: its type in the low byte, its identifier in the high byte.
     MessageKind(u16) {
         /// AUTH_Negotiate, from the host.
         NEGOTIATE = 0x0000,
@@ -115,7 +115,7 @@ open_enum! {
 pub const DH_HMAC_CHAP: u8 = 1;
 
 layout! {
-    /// What all messages begin with.
+    /// Head of every message.
     pub struct MessageHead: 6 {
         /// A [`MessageKind`]: AUTH_TYPE and AUTH_ID.
         pub kind: U16,

@@ -2,7 +2,7 @@
 
 use crc_fast::{CrcAlgorithm, checksum};
 
-/// Returns the digest of some bytes.
+/// Returns the digest of `bytes`.
 pub fn crc32c(bytes: &[u8]) -> u32 {
     checksum(CrcAlgorithm::Crc32Iscsi, bytes) as u32
 }

@@ -80,7 +80,7 @@ layout! {
         pub supported: [u8; 32],
         /// Enabled.
         pub enabled: [u8; 32],
-        /// Enabled and kept over a controller reset.
+        /// Enabled and persistent across a controller reset.
         pub persistent: [u8; 32],
         #[doc(hidden)]
         pub rsvd96: [u8; 4000],

@@ -2,9 +2,9 @@
 
 use crate::{U16, U32, U64, layout, open_enum};
 
-/// NQN of the discovery subsystem that every host knows.
+/// NQN of the well-known discovery subsystem.
 pub const DISCOVERY_NQN: &str = "nqn.2014-08.org.nvmexpress.discovery";
-/// Longest NQN, without its zero byte.
+/// Maximum length of an NQN without its zero byte.
 pub const MAX_NQN: usize = 223;
 
 layout! {
@@ -20,7 +20,7 @@ layout! {
         pub fctype: u8,
         #[doc(hidden)]
         pub rsvd5: [u8; 19],
-        /// Where the data is.
+        /// Location of the data.
         pub sgl: crate::Sgl,
         /// Record Format, 0.
         pub recfmt: U16,
@@ -44,7 +44,7 @@ layout! {
     pub struct ConnectData: 1024 {
         /// Host Identifier.
         pub hostid: [u8; 16],
-        /// Controller ID: 0xffff asks for a new controller.
+        /// Controller ID: 0xffff requests a new controller.
         pub cntlid: U16,
         #[doc(hidden)]
         pub rsvd18: [u8; 238],
@@ -83,14 +83,14 @@ layout! {
     } at { fctype: 4, attrib: 40, offset: 44, value: 48 }
 }
 
-/// Returns the text before the first zero byte of an NQN field; `None` without a zero byte, or if it is not
-/// UTF-8.
+/// Returns the text before the first zero byte of an NQN field; `None` without a zero byte, or if the text
+/// is not UTF-8.
 pub fn nqn(field: &[u8; 256]) -> Option<&str> {
     let end = field.iter().position(|b| *b == 0)?;
     core::str::from_utf8(&field[..end]).ok()
 }
 
-/// Returns a field that holds `nqn`, cut to what fits.
+/// Returns a field that holds `nqn`, truncated to fit.
 pub fn nqn_field(nqn: &str) -> [u8; 256] {
     let mut field = [0; 256];
     let length = nqn.len().min(MAX_NQN);

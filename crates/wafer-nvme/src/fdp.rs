@@ -158,7 +158,7 @@ layout! {
     } at { timestamp: 4, nsid: 12, specific: 16, rgid: 32, ruhid: 34, vendor: 40 }
 }
 
-/// Which fields of an FDP event hold something.
+/// Valid fields of an FDP event.
 #[bitfield(u8)]
 pub struct FdpEventFlags {
     /// Placement identifier valid.
@@ -207,7 +207,7 @@ impl Timestamp {
         Timestamp { milliseconds: low, attributes, rsvd7: 0 }
     }
 
-    /// Returns all eight bytes as a number, as events have them.
+    /// Returns all eight bytes as a number, the form used in events.
     pub fn raw(&self) -> u64 {
         u64::from_le_bytes(zerocopy::transmute!(*self))
     }
@@ -278,7 +278,7 @@ pub struct IoManagementCdw10 {
     /// A [`ManagementOperation`].
     pub mo: u8,
     __: u8,
-    /// Management Operation Specific; of an update the number of identifiers, zero-based.
+    /// Management Operation Specific; for an update, the number of identifiers, zero-based.
     pub mos: u16,
 }
 

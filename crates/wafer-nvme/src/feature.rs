@@ -85,7 +85,7 @@ pub struct FeatureCapabilities {
     __: u32,
 }
 
-/// Command dword 11 of features of an endurance group.
+/// Command dword 11 of endurance group features.
 #[bitfield(u32)]
 pub struct FeatureGroup {
     /// Endurance Group Identifier.
@@ -190,7 +190,7 @@ pub struct AsyncEvent {
     __: u8,
     /// Information.
     pub information: u8,
-    /// Log page that has more.
+    /// Log page with more information.
     pub log_page: u8,
     __: u8,
 }
@@ -206,7 +206,7 @@ layout! {
         pub lbafee: u8,
         /// Host Dispersed Namespace Support.
         pub hdisns: u8,
-        /// Copy Descriptor Formats 2 to 4 Enable, a bit each.
+        /// Copy Descriptor Formats 2 to 4 Enable, one bit each.
         pub cdfe: crate::U16,
         #[doc(hidden)]
         pub rsvd6: [u8; 506],
@@ -217,7 +217,7 @@ impl HostBehavior {
     /// Copy Descriptor Formats 2 and 3 of [`Self::cdfe`].
     pub const COPY_FORMATS: u16 = 0b1100;
 
-    /// Returns whether the host may use a Copy Descriptor Format that has to be enabled.
+    /// Returns whether the host has enabled a Copy Descriptor Format that must be enabled.
     pub const fn enables_copy(&self, format: u8) -> bool {
         self.cdfe.get() & 1 << format != 0
     }

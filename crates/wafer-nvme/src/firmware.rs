@@ -28,17 +28,17 @@ open_enum! {
         REPLACE_AND_ACTIVATE = 1,
         /// The image of the slot is activated at the next Controller Level Reset.
         ACTIVATE = 2,
-        /// The downloaded image, if there is one, replaces that of the slot, which is activated immediately.
+        /// The downloaded image, if any, replaces that of the slot, which is activated immediately.
         ACTIVATE_NOW = 3,
     }
 }
 
 layout! {
-    /// Header of a firmware image. It is a format of wafer: the specification leaves images to the vendor.
+    /// Header of a firmware image, in wafer's own format: the specification leaves it to the vendor.
     pub struct FirmwareHeader: 32 {
         /// [`Self::MAGIC`].
         pub magic: [u8; 8],
-        /// Bytes of the image, header included. What follows is padding.
+        /// Bytes of the image, including the header. Anything after them is padding.
         pub length: U32,
         /// CRC-32C of the bytes of the image after this field.
         pub check: U32,

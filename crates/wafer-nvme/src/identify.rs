@@ -5,7 +5,7 @@ use bitfield_struct::bitfield;
 use crate::{U16, U32, U64, U128, layout, open_enum};
 
 open_enum! {
-    /// Controller or Namespace Structure: what Identify asks for.
+    /// Controller or Namespace Structure: the data requested from Identify.
     Cns(u8) {
         /// Identify Namespace.
         NAMESPACE = 0x00,
@@ -166,8 +166,8 @@ layout! {
         pub kas: U16,
         #[doc(hidden)]
         pub rsvd322: [u8; 6],
-        /// Sanitize Capabilities: bit 0 crypto erase, bit 1 block erase, bit 2 overwrite; bits 31:30 are 1 if a sanitized
-        /// medium is not modified further.
+        /// Sanitize Capabilities: bit 0 crypto erase, bit 1 block erase, bit 2 overwrite; bits 31:30 are 1 if the
+        /// medium is not modified further after a sanitize operation.
         pub sanicap: U32,
         #[doc(hidden)]
         pub rsvd332: [u8; 6],
@@ -408,7 +408,7 @@ pub struct Oncs {
 /// Volatile Write Cache.
 #[bitfield(u8)]
 pub struct Vwc {
-    /// There is one.
+    /// The drive has one.
     pub present: bool,
     /// Flush of all namespaces: 0 not reported, 2 not supported, 3 supported.
     #[bits(2)]
@@ -420,7 +420,7 @@ pub struct Vwc {
 /// SGL Support.
 #[bitfield(u32)]
 pub struct Sgls {
-    /// 1: SGLs, no alignment needed.
+    /// Value 1: SGLs without alignment requirements.
     #[bits(2)]
     pub support: u8,
     /// Keyed SGL data block.
@@ -431,7 +431,7 @@ pub struct Sgls {
     pub bit_bucket: bool,
     /// Byte aligned metadata.
     pub metadata_aligned: bool,
-    /// Length may be larger than the data.
+    /// The length may exceed the data.
     pub larger: bool,
     /// Metadata pointer with SGL.
     pub metadata_sgl: bool,

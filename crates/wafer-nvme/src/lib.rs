@@ -1,4 +1,4 @@
-//! Byte layouts and command tables of NVMe, and nothing else.
+//! Byte layouts and command tables of NVMe, without any logic.
 //!
 //! # What it is
 //! The structures of NVMe Base 2.1, the NVM Command Set 1.1, Flexible Data Placement (Base 2.1, 8.1.10),
@@ -7,10 +7,10 @@
 //! revisions.
 //!
 //! # Architecture
-//! - `opcode.rs`: the table of commands; `table.rs`: what a row of it, of the log pages and of the features
-//!   says, and what follows from it.
+//! - `opcode.rs`: the table of commands; `table.rs`: the contents of a row, also for log pages and
+//!   features, and what is derived from it.
 //! - `queue.rs`: submission and completion queue entries, SGL descriptors; `status.rs`.
-//! - `location.rs`: where a command is at fault, computed from the layouts.
+//! - `location.rs`: the position of an invalid field in a command, computed from the layouts.
 //! - `controller.rs`: controller properties. `identify.rs`, `namespace.rs`: Identify data.
 //! - `log.rs`, `fdp.rs`, `feature.rs`, `directive.rs`: log pages, FDP, features, directives.
 //! - `self_test.rs`: Device Self-test. `firmware.rs`: firmware commands and images. `lockdown.rs`: Lockdown.
@@ -18,18 +18,19 @@
 //! - `nvm.rs`: I/O commands. `fabrics.rs`, `tcp.rs`: connecting, discovery, PDUs. `auth.rs`: authentication.
 //!
 //! # Invariants
-//! - Memory structures are `repr(C)` of unaligned little-endian numbers (`zerocopy`): every byte string of
-//!   their size is a value, and a value is its bytes. Sizes and offsets are asserted at compile time.
+//! - Memory structures are `repr(C)` and contain only unaligned little-endian numbers (`zerocopy`): every
+//!   byte string of the right size is a value, and a value is its bytes. Sizes and offsets are asserted at
+//!   compile time.
 //! - Command dwords and flags are `bitfield-struct`s.
-//! - Codes are open enumerations: a transparent integer with named constants, so unknown values stay what
-//!   they are.
-//! - Fields that count from zero are named `_z`. Reserved fields are named by their offset.
+//! - Codes are open enumerations: a transparent integer with named constants, so unknown values are
+//!   preserved.
+//! - Zero-based fields have names ending in `_z`. Reserved fields are named after their offset.
 //!
 //! # Error model
-//! None: there is nothing here that can fail.
+//! None: nothing here can fail.
 //!
 //! # What it does not implement
-//! Logic. Transports other than TCP, zoned and key-value command sets, metadata and protection information.
+//! Logic, transports other than TCP, zoned and key-value command sets, metadata, protection information.
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -83,7 +84,7 @@ pub use tcp::*;
 pub use zerocopy;
 pub use zerocopy::little_endian::{U16, U32, U64, U128};
 
-/// A transparent integer with names for the values that are known.
+/// A transparent integer with names for its known values.
 macro_rules! open_enum {
     ($(#[$doc:meta])* $name:ident($inner:ty) { $($(#[$vdoc:meta])* $value:ident = $number:expr,)* }) => {
         $(#[$doc])*
@@ -121,7 +122,7 @@ macro_rules! open_enum {
 }
 pub(crate) use open_enum;
 
-/// A memory structure: bytes as they are in memory or on the wire.
+/// A structure with the layout it has in memory or on the wire.
 macro_rules! layout {
     ($(#[$doc:meta])* pub struct $name:ident: $size:literal {
         $($(#[$fdoc:meta])* $vis:vis $field:ident: $type:ty,)*
@@ -139,7 +140,7 @@ macro_rules! layout {
         $($(const _: () = assert!(core::mem::offset_of!($name, $at) == $offset);)*)?
 
         impl Default for $name {
-            /// Returns all zeroes.
+            /// Returns a structure of zeroes.
             fn default() -> Self {
                 zerocopy::FromZeros::new_zeroed()
             }

@@ -1,4 +1,4 @@
-//! Where a command is at fault, derived from the layouts.
+//! The position of an invalid field in a command, derived from the layouts.
 
 use crate::*;
 
@@ -18,7 +18,7 @@ impl Location {
         Location { byte: (at / 8) as u8, bit: (at % 8) as u8 }
     }
 
-    /// Returns the field of an error log entry: byte in bits 7:0, bit in bits 10:8.
+    /// Encodes the location for an error log entry: byte in bits 7:0, bit in bits 10:8.
     pub const fn encode(self) -> u16 {
         self.byte as u16 | (self.bit as u16) << 8
     }
@@ -35,7 +35,7 @@ macro_rules! location {
     };
 }
 
-/// Ties a command dword to its place in the submission queue entry.
+/// Ties a command dword to its position in the submission queue entry.
 macro_rules! dword {
     ($($name:ident at $field:ident),* $(,)?) => {$(
         impl $name {
@@ -44,8 +44,8 @@ macro_rules! dword {
                 Self::from(sqe.$field.get())
             }
 
-            /// Returns the location of the lowest bit that is set: `new().with_field(1).location()` is
-            /// the location of a field.
+            /// Returns the location of the lowest set bit: `new().with_field(1).location()` is the
+            /// location of a field.
             pub const fn location(self) -> $crate::Location {
                 let byte = core::mem::offset_of!($crate::Sqe, $field);
                 $crate::Location::new(byte, self.into_bits().trailing_zeros())

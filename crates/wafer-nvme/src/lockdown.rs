@@ -10,9 +10,9 @@ pub struct LockdownCdw10 {
     /// Scope: a [`LockdownScope`].
     #[bits(4)]
     pub scope: u8,
-    /// Prohibit, rather than allow.
+    /// Prohibit rather than allow.
     pub prohibit: bool,
-    /// Interface: 0 admin submission queues, 1 these and out of band management, 2 out of band management.
+    /// Interface: 0 admin submission queues, 1 those and out-of-band management, 2 out-of-band management.
     #[bits(2)]
     pub interface: u8,
     __: bool,
@@ -22,7 +22,7 @@ pub struct LockdownCdw10 {
 }
 
 open_enum! {
-    /// What a Lockdown prohibits.
+    /// The subject of a Lockdown.
     LockdownScope(u8) {
         /// An admin command, by its opcode.
         ADMIN_COMMAND = 0,
@@ -37,7 +37,7 @@ pub struct LockdownContents {
     /// Scope: a [`LockdownScope`].
     #[bits(4)]
     pub scope: u8,
-    /// Contents: 0 what can be prohibited, 1 what is on admin submission queues, 2 what is out of band.
+    /// Contents: 0 prohibitable, 1 prohibited on admin submission queues, 2 prohibited out of band.
     #[bits(2)]
     pub contents: u8,
     #[bits(2)]

@@ -25,7 +25,7 @@ table! {
         PREDICTABLE_LATENCY_EVENTS = 0x0b, "Predictable Latency Event Aggregate";
         ANA = 0x0c, "Asymmetric Namespace Access";
         PERSISTENT_EVENT = 0x0d, "Persistent Event Log".scope(Scope::Subsystem)
-            // The header can be read alone.
+            // The header can be read by itself.
             .lpa(Lpa::new().with_persistent_event(true)).specific(1);
         LBA_STATUS = 0x0e, "LBA Status Information";
         ENDURANCE_GROUP_EVENTS = 0x0f, "Endurance Group Event Aggregate";
@@ -106,7 +106,7 @@ pub struct GetLogCdw14 {
 layout! {
     /// Error Information Log Entry.
     pub struct ErrorEntry: 64 {
-        /// Error Count; 0 is an entry that holds nothing.
+        /// Error Count; 0 marks an entry without contents.
         pub error_count: U64,
         /// Submission Queue ID.
         pub sqid: U16,
@@ -114,9 +114,9 @@ layout! {
         pub cid: U16,
         /// Status Field, as in the completion.
         pub status: U16,
-        /// Parameter Error Location: byte in bits 7:0, bit in 10:8; 0xffff where unknown.
+        /// Parameter Error Location: byte in bits 7:0, bit in 10:8; 0xffff if unknown.
         pub location: U16,
-        /// First LBA that failed.
+        /// First failed LBA.
         pub lba: U64,
         /// Namespace.
         pub nsid: U32,
@@ -139,7 +139,7 @@ layout! {
     } at { status: 12, lba: 16, nsid: 24, command_specific: 32 }
 }
 
-/// Critical Warning of the SMART log, and which of them cause asynchronous events.
+/// Critical Warning of the SMART log, and the mask of those that cause asynchronous events.
 #[bitfield(u8)]
 #[derive(PartialEq, Eq)]
 pub struct CriticalWarning {
@@ -147,7 +147,7 @@ pub struct CriticalWarning {
     pub spare: bool,
     /// A temperature is beyond a threshold.
     pub temperature: bool,
-    /// The subsystem is no longer reliable, because of the medium or an internal error.
+    /// The subsystem is less reliable because of the medium or an internal error.
     pub unreliable: bool,
     /// The media are read only.
     pub read_only: bool,
@@ -214,13 +214,13 @@ layout! {
         pub rsvd1: [u8; 4],
         /// IEEE OUI Identifier.
         pub ieee: [u8; 3],
-        /// Last blocks of Data Areas 1 to 3, each of which begins with block 1.
+        /// Last blocks of Data Areas 1 to 3, all of which begin with block 1.
         pub last_blocks: [U16; 3],
         #[doc(hidden)]
         pub rsvd14: [u8; 366],
         /// Scope of the data: 1 the controller, 2 the NVM subsystem.
         pub scope: u8,
-        /// Telemetry Host-Initiated Data Generation Number; of the controller-initiated log its scope.
+        /// Telemetry Host-Initiated Data Generation Number, or scope of the controller-initiated log.
         pub host_generation: u8,
         /// Telemetry Controller-Initiated Data Available.
         pub available: u8,
@@ -234,14 +234,14 @@ layout! {
 layout! {
     /// Sanitize Status.
     pub struct SanitizeLog: 512 {
-        /// Sanitize Progress, of 65,536; FFFFh if there is none.
+        /// Sanitize Progress out of 65,536; FFFFh if none is in progress.
         pub sprog: U16,
         /// Sanitize Status: [`SanitizeStatusField`].
         pub sstat: U16,
         /// Command dword 10 of the last operation.
         pub scdw10: U32,
-        /// Estimated Times for overwrite, block erase and crypto erase, seconds, then for the same without
-        /// deallocation; FFFFFFFFh is not reported.
+        /// Estimated times for overwrite, block erase and crypto erase in seconds, then for the same
+        /// without deallocation; FFFFFFFFh if not reported.
         pub estimates: [U32; 6],
         #[doc(hidden)]
         pub rsvd32: [u8; 480],
@@ -257,7 +257,7 @@ pub struct SanitizeStatusField {
     /// Completed passes of an overwrite.
     #[bits(5)]
     pub passes: u8,
-    /// Global Data Erased: no user data was written since.
+    /// Global Data Erased: no user data has been written since.
     pub erased: bool,
     #[bits(7)]
     __: u8,
@@ -307,7 +307,7 @@ open_enum! {
 }
 
 layout! {
-    /// Asymmetric Namespace Access: head. `groups` entries of [`AnaGroup`] follow.
+    /// Asymmetric Namespace Access log: head. `groups` entries of [`AnaGroup`] follow.
     pub struct AnaLog: 16 {
         /// Change Count.
         pub changes: U64,
@@ -334,7 +334,7 @@ layout! {
     } at { nsids: 4, changes: 8, state: 16 }
 }
 
-/// What a command does (Commands Supported and Effects, one entry).
+/// Effects of a command (Commands Supported and Effects, one entry).
 #[bitfield(u32)]
 pub struct CommandEffects {
     /// Supported.
@@ -375,7 +375,7 @@ layout! {
     pub struct EnduranceGroupLog: 512 {
         /// Critical Warning.
         pub critical_warning: u8,
-        /// Endurance Group Features: bit 7 set if media units read and written are given.
+        /// Endurance Group Features: bit 7 set if media units read and written are reported.
         pub egfeat: u8,
         #[doc(hidden)]
         pub rsvd2: u8,
@@ -437,16 +437,16 @@ layout! {
         pub magic: [u8; 4],
         /// Version of the layout, 1.
         pub version: U16,
-        /// Entries: one per reclaim unit handle, and with `gc` set one for relocated data.
+        /// Number of entries: one per reclaim unit handle, and one for relocated data with `gc`.
         pub count: U16,
         /// Bytes of the whole page.
         pub size: U32,
-        /// 1 if the last entry is that of the reclaim units that hold relocated data of all initially
+        /// 1 if the last entry is for the reclaim units that hold relocated data of all initially
         /// isolated handles.
         pub gc: U32,
-        /// Pages relocated by garbage collection, bytes.
+        /// Bytes of pages relocated by garbage collection.
         pub relocated_bytes: U64,
-        /// Reclaim units collected.
+        /// Number of reclaim units collected.
         pub collections: U64,
     } at { size: 8, relocated_bytes: 16 }
 }
@@ -460,7 +460,7 @@ layout! {
         pub rsvd2: [u8; 6],
         /// Bytes that hosts wrote through the handle.
         pub host_bytes: U64,
-        /// Bytes programmed: host bytes in whole pages and what was moved out of its reclaim units.
+        /// Bytes programmed: host bytes in whole pages, and data moved out of its reclaim units.
         pub media_bytes: U64,
         /// Bytes erased in its reclaim units.
         pub erased_bytes: U64,

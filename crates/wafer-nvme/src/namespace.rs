@@ -37,7 +37,7 @@ layout! {
         pub dpc: u8,
         /// End-to-end Data Protection Type Settings.
         pub dps: u8,
-        /// Multi-path and sharing: bit 0 set if several controllers may have it.
+        /// Multi-path and sharing: bit 0 set if several controllers may share it.
         pub nmic: u8,
         /// Reservation Capabilities.
         pub rescap: u8,
@@ -126,7 +126,7 @@ pub struct Nsfeat {
 /// Deallocate Logical Block Features.
 #[bitfield(u8)]
 pub struct Dlfeat {
-    /// What a deallocated block reads as: 1 zeroes.
+    /// Value read from a deallocated block: 1 zeroes.
     #[bits(3)]
     pub read_behaviour: u8,
     /// Deallocate bit of Write Zeroes.
@@ -228,7 +228,7 @@ layout! {
 }
 
 impl NamespaceDescriptors {
-    /// Lists the identifiers of a namespace.
+    /// Creates the list of a namespace's identifiers.
     pub fn new(nguid: [u8; 16], uuid: [u8; 16]) -> Self {
         let head = |nidt: Nidt, nidl| NamespaceDescriptor { nidt: nidt.0, nidl, rsvd2: [0; 2] };
         NamespaceDescriptors {
@@ -243,7 +243,7 @@ impl NamespaceDescriptors {
 }
 
 layout! {
-    /// UUID List with its first entry, which has index 1.
+    /// UUID List with a single entry, which has index 1.
     pub struct UuidList: 4096 {
         #[doc(hidden)]
         pub rsvd0: [u8; 32],
@@ -291,7 +291,7 @@ layout! {
         pub nphndls: U16,
         #[doc(hidden)]
         pub rsvd394: [u8; 118],
-        /// The reclaim unit handle of each placement handle.
+        /// Reclaim unit handle of each placement handle.
         pub phndl: [U16; 128],
         #[doc(hidden)]
         pub rsvd768: [u8; 3328],
@@ -317,7 +317,7 @@ layout! {
 }
 
 impl NamespaceList {
-    /// Lists NSIDs, as many as there is room for.
+    /// Creates a list of as many NSIDs as fit.
     pub fn of(nsids: impl IntoIterator<Item = u32>) -> Self {
         let mut list = NamespaceList::default();
         for (slot, nsid) in list.nsids.iter_mut().zip(nsids) {
@@ -330,7 +330,7 @@ impl NamespaceList {
 layout! {
     /// Controller List.
     pub struct ControllerList: 4096 {
-        /// How many identifiers follow.
+        /// Number of identifiers.
         pub count: U16,
         /// Controller identifiers, ascending.
         pub ids: [U16; 2047],
@@ -338,7 +338,7 @@ layout! {
 }
 
 impl ControllerList {
-    /// Lists identifiers, as many as there is room for.
+    /// Creates a list of as many identifiers as fit.
     pub fn of(ids: impl IntoIterator<Item = u16>) -> Self {
         let mut list = ControllerList::default();
         let mut count = 0;
@@ -352,7 +352,7 @@ impl ControllerList {
 }
 
 layout! {
-    /// Namespace Granularity List with its first descriptor.
+    /// Namespace Granularity List with a single descriptor.
     pub struct NamespaceGranularity: 4096 {
         /// Namespace Granularity Attributes.
         pub nga: U32,

@@ -104,7 +104,7 @@ impl CopyCdw12 {
     /// Highest Descriptor Format with a known layout.
     pub const LAST_FORMAT: u8 = 3;
 
-    /// Returns the bytes of a Source Range Entry: [`CopyRange`], which longer tags follow in formats 1 and 3.
+    /// Returns the bytes of a Source Range Entry: [`CopyRange`], followed by longer tags in formats 1 and 3.
     pub const fn entry_bytes(self) -> u64 {
         match self.desfmt() {
             1 | 3 => 40,
@@ -119,7 +119,7 @@ impl CopyCdw12 {
 }
 
 layout! {
-    /// Source Range Entry of Copy up to its tags, which have no meaning without protection information.
+    /// Source Range Entry of Copy up to its tags, which are meaningless without protection information.
     pub struct CopyRange: 32 {
         /// Source Namespace Identifier, formats 2 and 3.
         pub snsid: U32,
@@ -148,10 +148,10 @@ open_enum! {
     }
 }
 
-/// Command dword 13 of Get LBA Status. Dwords 10 and 11 are the first block, dword 12 the dwords to return, zero-based.
+/// Command dword 13 of Get LBA Status. Dwords 10 and 11: first block; dword 12: dwords to return, zero-based.
 #[bitfield(u32)]
 pub struct LbaStatusCdw13 {
-    /// Range Length, logical blocks; 0 is up to the end of the namespace.
+    /// Range Length in logical blocks; 0 extends to the end of the namespace.
     pub rl: u16,
     __: u8,
     /// Action Type: a [`LbaStatusAction`].
@@ -163,7 +163,7 @@ layout! {
     pub struct LbaStatusList: 8 {
         /// Number of LBA Status Descriptors.
         pub count: U32,
-        /// Completion Condition: 1 the dwords are used up, 2 the whole range is done.
+        /// Completion Condition: 1 if the dwords are used up, 2 if the whole range is done.
         pub cmpc: u8,
         #[doc(hidden)]
         pub rsvd5: [u8; 3],
@@ -207,7 +207,7 @@ layout! {
     pub struct LbaStatusElement: 16 {
         /// Namespace Element Identifier: the namespace.
         pub nsid: U32,
-        /// Number of LBA Range Descriptors; `u32::MAX` if a host is to ask for all blocks of the namespace.
+        /// Number of LBA Range Descriptors; `u32::MAX` if hosts should query the whole namespace.
         pub ranges: U32,
         /// Recommended Action Type: a [`LbaStatusAction`].
         pub action: u8,

@@ -69,7 +69,7 @@ layout! {
         pub free_blocks: u8,
         #[doc(hidden)]
         pub rsvd121: [u8; 7],
-        /// Capacitor Health, percent of what is needed; FFFFh if there is no capacitor.
+        /// Capacitor Health in percent of what is needed; FFFFh if there is no capacitor.
         pub capacitor_health: U16,
         /// NVMe Errata Versions.
         pub nvme_errata: [u8; 4],
@@ -107,7 +107,7 @@ layout! {
     pub struct OcpErrorRecoveryLog: 512 {
         /// Panic Reset Wait Time, milliseconds.
         pub panic_reset_wait: U16,
-        /// Panic Reset Action, bits.
+        /// Panic Reset Action bits.
         pub panic_reset_action: u8,
         /// Device Recovery Action 1.
         pub recovery_action: u8,
@@ -143,7 +143,7 @@ layout! {
 }
 
 layout! {
-    /// Device Capabilities, log page C4h. Bit 15 of a field says that all requirements of the specification are met.
+    /// Device Capabilities, log page C4h. Bit 15 of a field is set if all requirements of the specification are met.
     pub struct OcpDeviceCapabilitiesLog: 4096 {
         /// PCI Express Ports.
         pub pcie_ports: U16,
@@ -225,7 +225,7 @@ layout! {
 }
 
 open_enum! {
-    /// Type of an injected error.
+    /// Type of injected error.
     OcpErrorType(u16) {
         /// No More NAND Spares Available.
         NO_MORE_SPARES = 0x0a,
@@ -259,7 +259,7 @@ layout! {
 }
 
 layout! {
-    /// Counters and greatest latencies of the Latency Monitor. Buckets are 0 (fastest) to 3.
+    /// Counters and greatest latencies of the Latency Monitor, in buckets 0 (fastest) to 3.
     pub struct OcpLatencies: 186 {
         /// Commands by bucket: reserved, deallocate, write, read.
         pub counters: [[U32; 4]; 4],
@@ -267,7 +267,7 @@ layout! {
         pub stamps: [[U64; 3]; 4],
         /// Measured latency, ms: deallocate, write, read.
         pub latencies: [[U16; 3]; 4],
-        /// Latency Stamp Units, a bit for each, as in the configuration: set if a host had set the Timestamp feature.
+        /// Latency Stamp Units, one bit each as in the configuration: set if a host had set the Timestamp feature.
         pub stamp_units: U16,
     } at { stamps: 64, latencies: 160, stamp_units: 184 }
 }
@@ -291,11 +291,11 @@ layout! {
         pub minimum_window: u8,
         #[doc(hidden)]
         pub rsvd13: [u8; 19],
-        /// Latencies since the bucket timer began.
+        /// Latencies since the start of the bucket timer.
         pub active: OcpLatencies,
         #[doc(hidden)]
         pub rsvd218: [u8; 22],
-        /// Latencies of the last whole period of the bucket timer.
+        /// Latencies of the last complete period of the bucket timer.
         pub fixed: OcpLatencies,
         #[doc(hidden)]
         pub rsvd426: [u8; 68],
@@ -309,14 +309,14 @@ layout! {
 layout! {
     /// Data of the Latency Monitor feature, C5h.
     pub struct OcpLatencyMonitor: 4096 {
-        /// Active Bucket Timer Threshold, 5 minutes; 0 is never.
+        /// Active Bucket Timer Threshold, 5 minutes; 0 means never.
         pub bucket_timer_threshold: U16,
         /// Active Thresholds A to D, 5 ms, zero-based.
         pub thresholds_z: [u8; 4],
-        /// Active Latency Configuration. Bit 3 * bucket is for reads, the next for writes, the third for deallocates: set
-        /// to report the greatest latency, clear for the first.
+        /// Active Latency Configuration. Bit 3 * bucket is for reads, the next for writes, the third for deallocates:
+        /// set to report the greatest latency, clear to report the first.
         pub configuration: U16,
-        /// Active Latency Minimum Window, 100 ms: how long a measured latency stays before another replaces it.
+        /// Active Latency Minimum Window, 100 ms: minimum time before another latency replaces a measured one.
         pub minimum_window: u8,
         /// Debug Log Trigger Enable.
         pub debug_trigger: U16,

@@ -10,7 +10,7 @@ const BLOCKS: CommandEffects = NONE.with_lbcc(true);
 /// Changes the inventory of namespaces.
 const INVENTORY: CommandEffects = NONE.with_nic(true);
 
-/// Its UUID Index selects the vendor or specification whose log page or feature is meant.
+/// The UUID Index selects the vendor or specification that defines the log page or feature.
 const UUID: CommandEffects = NONE.with_uss(true);
 
 /// The data of Reservation Register and Reservation Acquire, and of Reservation Release.
@@ -143,7 +143,7 @@ pub enum DataTransfer {
 }
 
 impl DataTransfer {
-    /// Returns the direction that an opcode (or the type of a fabrics command) encodes.
+    /// Returns the direction encoded by an opcode (or the type of a fabrics command).
     pub const fn of(opcode: u8) -> Self {
         match opcode & 3 {
             0 => DataTransfer::None,

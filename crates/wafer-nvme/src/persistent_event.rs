@@ -49,7 +49,7 @@ open_enum! {
 }
 
 layout! {
-    /// Persistent Event Log: header. Events follow, the newest first.
+    /// Persistent Event Log: header. Events follow, newest first.
     pub struct PersistentEventLog: 512 {
         /// Log Identifier.
         pub lid: u8,
@@ -57,7 +57,7 @@ layout! {
         pub rsvd1: [u8; 3],
         /// Total Number of Events.
         pub tnev: U32,
-        /// Total Log Length with the header, bytes.
+        /// Total Log Length in bytes, including the header.
         pub tll: U64,
         /// Log Revision.
         pub revision: u8,
@@ -83,7 +83,7 @@ layout! {
         pub subnqn: [u8; 256],
         /// Generation Number.
         pub generation: U16,
-        /// Reporting Context Information: port in bits 15:0, type of the port in 17:16, bit 18 if a context exists.
+        /// Reporting Context Information: port in bits 15:0, port type in 17:16, bit 18 set if a context exists.
         pub rci: U32,
         #[doc(hidden)]
         pub rsvd378: [u8; 102],
@@ -104,7 +104,7 @@ layout! {
         pub revision: u8,
         /// Event Header Length: bytes of the head after this field.
         pub ehl: u8,
-        /// Event Header Additional Information: type of the port in bits 1:0, 3 if there is none.
+        /// Event Header Additional Information: port type in bits 1:0, 3 if there is none.
         pub ehai: u8,
         /// Controller Identifier.
         pub cntlid: U16,
@@ -133,12 +133,12 @@ impl PersistentEventLog {
 }
 
 impl PersistentEventHead {
-    /// Bytes of the head of an event up to the field with their length.
+    /// Bytes of an event's head up to and including the field with its length.
     const BEFORE_EHL: usize = 3;
-    /// Type of the port: none.
+    /// Port type: none.
     const NO_PORT: u8 = 3;
 
-    /// Returns the head of an event with this many bytes of data; without a controller it has no port.
+    /// Returns the head of an event with `data` bytes of data; without a controller, it has no port.
     pub fn new(kind: PersistentEventType, cntlid: Option<u16>, timestamp: u64, data: u16) -> Self {
         PersistentEventHead {
             event_type: kind.0,
@@ -204,7 +204,7 @@ layout! {
         pub rsvd4: [u8; 12],
         /// Controller Power Cycle.
         pub power_cycle: U32,
-        /// Power on milliseconds.
+        /// Power-on time in milliseconds.
         pub power_on: U64,
         /// Controller Timestamp.
         pub timestamp: U64,
@@ -254,7 +254,7 @@ layout! {
 }
 
 impl ChangeNamespaceEvent {
-    /// Returns the event of a namespace that a command with this Select creates or deletes.
+    /// Returns the event for a namespace that a command with this Select creates or deletes.
     pub fn of(id: &IdentifyNamespace, select: u32, nsid: u32) -> Self {
         ChangeNamespaceEvent {
             cdw10: select.into(),
@@ -291,7 +291,7 @@ layout! {
         pub nsid: U32,
         /// Smallest Format Progress Indicator.
         pub smallest_progress: u8,
-        /// Format NVM Status: 0 if the command completed with success.
+        /// Format NVM Status: 0 if the command completed successfully.
         pub status: u8,
         /// Completion Information.
         pub completion_information: U16,
@@ -327,7 +327,7 @@ layout! {
 }
 
 layout! {
-    /// Set Feature Event: head. Command dwords from CDW10 on follow, then data.
+    /// Set Feature Event: head. Command dwords from CDW10 follow, then data.
     pub struct SetFeatureEvent: 4 {
         /// Layout: number of dwords in bits 2:0, bit 3 if dword 0 of the completion is logged, bytes of data in 31:16.
         pub layout: U32,
@@ -337,7 +337,7 @@ layout! {
 layout! {
     /// Thermal Excursion Event.
     pub struct ThermalExcursionEvent: 2 {
-        /// Kelvins beyond the threshold.
+        /// Kelvins above the threshold.
         pub over_temperature: u8,
         /// Threshold.
         pub threshold: u8,

@@ -13,7 +13,7 @@ layout! {
         pub flags: u8,
         /// Command Identifier.
         pub cid: U16,
-        /// Namespace Identifier. Of fabrics commands the first byte is the type.
+        /// Namespace Identifier. The first byte is the type of a fabrics command.
         pub nsid: U32,
         /// Command dword 2.
         pub cdw2: U32,
@@ -39,7 +39,7 @@ layout! {
 }
 
 impl Sqe {
-    /// Returns command dwords 10 and 11 as one number: the first logical block of most I/O commands.
+    /// Returns command dwords 10 and 11 as one number: the first logical block in most I/O commands.
     pub fn cdw10_11(&self) -> u64 {
         u64::from(self.cdw10.get()) | u64::from(self.cdw11.get()) << 32
     }
@@ -49,7 +49,7 @@ impl Sqe {
         crate::FabricsType(self.nsid.get() as u8)
     }
 
-    /// Returns FUSE: 0 is a command by itself.
+    /// Returns FUSE: 0 for a command that is not fused.
     pub fn fuse(&self) -> u8 {
         self.flags & 3
     }
@@ -108,7 +108,7 @@ layout! {
 impl Sgl {
     /// Data Block descriptor, sub type Offset: data in the capsule.
     pub const IN_CAPSULE: u8 = 0x01;
-    /// Transport Data Block descriptor, transport sub type: data moved by data PDUs.
+    /// Transport Data Block descriptor, transport sub type: data transferred by data PDUs.
     pub const TRANSPORT: u8 = 0x5a;
 
     /// Describes data in the capsule at `offset`.
@@ -121,7 +121,7 @@ impl Sgl {
         }
     }
 
-    /// Describes data that PDUs move.
+    /// Describes data transferred by PDUs.
     pub fn transport(length: u32) -> Self {
         Sgl { length: length.into(), id: Self::TRANSPORT, ..Default::default() }
     }

@@ -33,12 +33,12 @@ impl ReservationType {
         matches!(self.0, 5 | 6)
     }
 
-    /// Returns whether registrants have the access of the holder.
+    /// Returns whether registrants have the same access as the holder.
     pub const fn admits_registrants(self) -> bool {
         matches!(self.0, 3..=6)
     }
 
-    /// Returns whether others may not read either.
+    /// Returns whether reads by others are prohibited too.
     pub const fn is_exclusive_access(self) -> bool {
         matches!(self.0, 2 | 4 | 6)
     }
@@ -62,7 +62,7 @@ pub struct RegisterCdw10 {
 /// Command dword 10 of Reservation Acquire and of Reservation Release.
 #[bitfield(u32)]
 pub struct ReservationCdw10 {
-    /// Action: of Acquire 0 acquire, 1 preempt, 2 preempt and abort; of Release 0 release, 1 clear.
+    /// Action. Acquire: 0 acquire, 1 preempt, 2 preempt and abort. Release: 0 release, 1 clear.
     #[bits(3)]
     pub action: u8,
     /// Ignore Existing Key.
@@ -92,7 +92,7 @@ pub struct ReservationPersistence {
     __: u32,
 }
 
-/// Command dword 11 of Reservation Notification Mask: a bit set masks a notification.
+/// Command dword 11 of Reservation Notification Mask: a set bit masks a notification.
 #[bitfield(u32)]
 pub struct ReservationMask {
     __: bool,
@@ -107,7 +107,7 @@ pub struct ReservationMask {
 }
 
 layout! {
-    /// Data of Reservation Register, and of Reservation Acquire; Reservation Release has the first field only.
+    /// Data of Reservation Register and Reservation Acquire; Reservation Release has only the first field.
     pub struct ReservationKeys: 16 {
         /// Current Reservation Key.
         pub current: U64,
@@ -121,7 +121,7 @@ layout! {
     pub struct ReservationStatus: 64 {
         /// Generation.
         pub generation: U32,
-        /// A [`ReservationType`]; 0 if nobody holds a reservation.
+        /// A [`ReservationType`]; 0 if there is no holder.
         pub rtype: u8,
         /// Number of Registered Controllers.
         pub regctl: U16,
@@ -155,11 +155,11 @@ layout! {
 layout! {
     /// Reservation Notification log page.
     pub struct ReservationNotification: 64 {
-        /// Log Page Count: a number of the page; 0 if it is empty.
+        /// Log Page Count: number of the page; 0 if it is empty.
         pub count: U64,
         /// Type: 0 empty, 1 registration preempted, 2 reservation released, 3 reservation preempted.
         pub kind: u8,
-        /// Number of Available Log Pages beside this one.
+        /// Number of Available Log Pages besides this one.
         pub available: u8,
         #[doc(hidden)]
         pub rsvd10: [u8; 2],

@@ -29,11 +29,11 @@ open_enum! {
         ABORTED_BY_NAMESPACE_REMOVAL = 3,
         /// Aborted by a Format NVM command.
         ABORTED_BY_FORMAT = 4,
-        /// Completed with a segment that failed, and its number is known.
+        /// Completed with a failed segment, whose number is known.
         FAILED_SEGMENT = 7,
         /// Aborted by a sanitize operation.
         ABORTED_BY_SANITIZE = 9,
-        /// The entry holds no result.
+        /// The entry has no result.
         UNUSED = 0xf,
     }
 }

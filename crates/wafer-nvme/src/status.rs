@@ -146,7 +146,7 @@ open_enum! {
     }
 }
 
-/// Of the Connect command; other commands give the same numbers other meanings.
+/// Codes of the Connect command; for other commands the same numbers have other meanings.
 impl Status {
     /// Connect Incompatible Format.
     pub const CONNECT_INCOMPATIBLE_FORMAT: Status = Status(0x180);
@@ -160,7 +160,7 @@ impl Status {
     pub const CONNECT_INVALID_HOST: Status = Status(0x184);
 }
 
-/// Of the Copy command; other commands give the same numbers other meanings.
+/// Codes of the Copy command; for other commands the same numbers have other meanings.
 impl Status {
     /// Incompatible Namespace or Format.
     pub const INCOMPATIBLE_NAMESPACE: Status = Status(0x185);

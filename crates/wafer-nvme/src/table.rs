@@ -1,12 +1,12 @@
-//! What the specification defines: a row for each command, log page and feature.
+//! Definitions of the specification: a row for each command, log page and feature.
 //!
-//! A table gives the codes their names and is the one place of what follows from a code: the Commands
-//! Supported and Effects log, the capability bits of Identify Controller, the length of a command's data, and
-//! the support matrix. What a controller supports of it, the controller says.
+//! A table names the codes, and everything derived from a code is in its row: the Commands Supported and
+//! Effects log, the capability bits of Identify Controller, the length of a command's data, and the support
+//! matrix. The controller determines which rows it supports.
 
 use crate::*;
 
-/// A code of the specification, its row, and all rows.
+/// A code of the specification, its row, and the table of all rows.
 macro_rules! table {
     ($(#[$doc:meta])* $code:ident, $rows:ident: [$row:ident] {
         $($name:ident = $number:literal, $title:literal $(.$method:ident($($arg:expr),*))*;)*
@@ -35,7 +35,7 @@ macro_rules! table {
 }
 pub(crate) use table;
 
-/// Capability bits of Identify Controller that commands, log pages and features claim.
+/// Capability bits of Identify Controller for commands, log pages and features.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Capabilities {
     /// Optional Admin Command Support.
@@ -52,7 +52,7 @@ impl Capabilities {
     /// No bit.
     pub const NONE: Self = Capabilities { oacs: 0, oncs: 0, ofcs: 0, lpa: 0 };
 
-    /// Returns the bits of both.
+    /// Returns the union of both sets of bits.
     #[must_use]
     pub const fn union(self, other: Self) -> Self {
         Capabilities {
@@ -73,18 +73,18 @@ pub enum NamespaceUse {
     One,
     /// One namespace, or all with 0xffffffff.
     OneOrAll,
-    /// As another field says.
+    /// Depends on another field.
     Depends,
 }
 
-/// How many bytes a command moves.
+/// The number of bytes a command transfers.
 #[derive(Clone, Copy, Debug)]
 pub enum DataLength {
-    /// None, or what the handler of the command decides.
+    /// None, or decided by the command's handler.
     Handler,
-    /// Logical blocks, as many as NLB says.
+    /// As many logical blocks as NLB states.
     Blocks,
-    /// Entries of this many bytes, counted by a field.
+    /// Entries of fixed size, counted by a field.
     Entries {
         /// Bytes of an entry.
         bytes: u64,
@@ -96,7 +96,7 @@ pub enum DataLength {
 /// A command.
 #[derive(Clone, Copy, Debug)]
 pub struct CommandInfo {
-    /// Opcode; of a fabrics command its type.
+    /// Opcode, or type of a fabrics command.
     pub opcode: u8,
     /// Name.
     pub name: &'static str,
@@ -108,7 +108,7 @@ pub struct CommandInfo {
     pub data: DataLength,
     /// Entry of the Commands Supported and Effects log.
     pub effects: CommandEffects,
-    /// Bits that say that a controller supports it.
+    /// Bits that announce its support.
     pub capabilities: Capabilities,
     /// Whether discovery controllers may support it.
     pub discovery: bool,
@@ -174,7 +174,7 @@ impl CommandInfo {
     }
 }
 
-/// What a log page or a feature belongs to.
+/// The owner of a log page or a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// The controller.
@@ -194,9 +194,9 @@ pub struct LogInfo {
     pub lid: Lid,
     /// Name.
     pub name: &'static str,
-    /// What it belongs to.
+    /// Its owner.
     pub scope: Scope,
-    /// Bits that say that a controller supports it.
+    /// Bits that announce its support.
     pub capabilities: Capabilities,
     /// LID Specific Parameter of the Supported Log Pages log.
     pub specific: u16,
@@ -239,13 +239,13 @@ pub struct FeatureInfo {
     pub fid: Fid,
     /// Name.
     pub name: &'static str,
-    /// What it belongs to.
+    /// Its owner.
     pub scope: Scope,
     /// Whether a host can change it.
     pub changeable: bool,
-    /// Whether its value outlives a reset.
+    /// Whether its value survives a reset.
     pub saveable: bool,
-    /// Bits that say that a controller supports it.
+    /// Bits that announce its support.
     pub capabilities: Capabilities,
     /// Whether discovery controllers may support it.
     pub discovery: bool,

@@ -53,11 +53,11 @@ layout! {
         pub pdu_type: u8,
         /// [`PduFlags`].
         pub flags: u8,
-        /// Header Length, bytes, without digest.
+        /// Header Length in bytes, excluding the digest.
         pub hlen: u8,
         /// PDU Data Offset, bytes from the start of the PDU.
         pub pdo: u8,
-        /// PDU Length, bytes, with digests.
+        /// PDU Length in bytes, including digests.
         pub plen: U32,
     } at { plen: 4 }
 }
@@ -71,7 +71,7 @@ pub struct PduFlags {
     pub ddgst: bool,
     /// The last data PDU of a transfer.
     pub last: bool,
-    /// The command succeeded, no response capsule follows (C2HData).
+    /// The command succeeded, and no response capsule follows (C2HData).
     pub success: bool,
     #[bits(4)]
     __: u8,
@@ -104,9 +104,9 @@ layout! {
         pub pfv: U16,
         /// Controller PDU Data Alignment: 4 * (cpda + 1) bytes.
         pub cpda_z: u8,
-        /// Digests that are in use.
+        /// Digests in use.
         pub dgst: u8,
-        /// Maximum Host to Controller Data length, bytes of one H2CData.
+        /// Maximum Host to Controller Data length: bytes of one H2CData.
         pub maxh2cdata: U32,
         #[doc(hidden)]
         pub rsvd16: [u8; 112],
@@ -158,11 +158,11 @@ layout! {
         pub header: PduHeader,
         /// Command Identifier.
         pub cccid: U16,
-        /// Transfer Tag: H2CData repeats it.
+        /// Transfer Tag, repeated by H2CData.
         pub ttag: U16,
         /// Requested offset in the command's buffer.
         pub r2to: U32,
-        /// Requested bytes.
+        /// Number of requested bytes.
         pub r2tl: U32,
         #[doc(hidden)]
         pub rsvd20: [u8; 4],
@@ -170,7 +170,7 @@ layout! {
 }
 
 layout! {
-    /// Terminate Connection Request, both ways; the header in error follows.
+    /// Terminate Connection Request, in either direction; the header in error follows.
     pub struct TermReq: 24 {
         /// Common header.
         pub header: PduHeader,
@@ -185,5 +185,5 @@ layout! {
 
 /// Bytes of a digest (CRC32C).
 pub const DIGEST_BYTES: usize = 4;
-/// Longest PDU of a terminate request.
+/// Maximum length of a terminate request PDU.
 pub const MAX_TERM_PLEN: usize = 152;

@@ -1,5 +1,5 @@
-//! The layouts against pages that QEMU's FDP device gave: every byte is found again, and every field
-//! that nvme-cli printed has the value that it printed.
+//! Checks the layouts against pages of QEMU's FDP device: every byte is preserved, and every field
+//! that nvme-cli printed has the printed value.
 
 use wafer_nvme::zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 use wafer_nvme::*;
@@ -10,7 +10,7 @@ macro_rules! capture {
     };
 }
 
-/// Takes a structure off the front of `bytes`, and checks that it is its bytes.
+/// Takes a structure off the front of `bytes`, and checks that writing it gives the same bytes.
 fn take<T: FromBytes + IntoBytes + Immutable + KnownLayout + Copy>(bytes: &mut &[u8]) -> T {
     let (value, rest) = T::read_from_prefix(bytes).expect("enough bytes");
     assert_eq!(value.as_bytes(), &bytes[..size_of::<T>()]);

@@ -1,22 +1,22 @@
-//! Device Capabilities of OCP: what the handlers of commands can do. Bits that say that all requirements are met stay
-//! clear: there is no PCI Express, whose requirements are among them.
+//! Device Capabilities of OCP: what the command handlers support. The bits that claim full compliance stay clear,
+//! because that would include requirements on PCI Express.
 
 use wafer_nvme::{AdminOpcode, DEVICE_CAPABILITIES_GUID, NvmOpcode, OcpDeviceCapabilitiesLog};
 
 use crate::POWER;
 
-/// The command itself.
+/// The command is supported.
 const COMMAND: u16 = 1;
 /// Write Zeroes: the command, Deallocate, Force Unit Access.
 const WRITE_ZEROES: u16 = 1 << 2 | 1 << 1 | COMMAND;
 /// Dataset Management: the command, Deallocate.
 const DATASET_MANAGEMENT: u16 = 1 << 1 | COMMAND;
-/// Write Uncorrectable: the command, single blocks, as many as the field holds.
+/// Write Uncorrectable: the command, single blocks, as many blocks as the field holds.
 const WRITE_UNCORRECTABLE: u16 = 1 << 2 | 1 << 1 | COMMAND;
-/// Sanitize: what it erased is deallocated.
+/// Sanitize: deallocates what it erases.
 const DEALLOCATES: u16 = 1 << 4;
 
-/// Valid DSSD Power State, which is power state 0 of NVMe.
+/// Valid DSSD Power State, for NVMe power state 0.
 const VALID_POWER_STATE: u8 = 1 << 7;
 
 /// Returns the log of a drive with these commands, SANICAP and FUSES.

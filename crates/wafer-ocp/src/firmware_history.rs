@@ -1,6 +1,6 @@
-//! Firmware Activation History, log page C2h, and the feature that clears it (C1h). Both are obsolete in version 2.5 of the
-//! specification, where the persistent event log has this. Here it always has: the log is made of the Firmware Commit events
-//! that follow the last Set Feature event of C1h.
+//! Firmware Activation History, log page C2h, and the feature that clears it (C1h). Both are obsolete in version 2.5 of
+//! the specification, which uses the persistent event log instead. Here the log is always generated from the persistent
+//! event log: from the Firmware Commit events after the last Set Feature event of C1h.
 
 use wafer_drive::{Drive, PersistentEvent};
 use wafer_nvme::zerocopy::FromBytes as _;
@@ -15,7 +15,7 @@ const CLEAR: u32 = 1 << 31;
 /// Version of an entry.
 const ENTRY: u8 = 1;
 
-/// Returns the log: the newest activations, the oldest of them first.
+/// Returns the log: the newest activations, in chronological order.
 pub fn log(drive: &Drive) -> OcpFirmwareHistoryLog {
     let mut log = OcpFirmwareHistoryLog {
         lid: Lid::OCP_FIRMWARE_HISTORY.0,
@@ -30,15 +30,15 @@ pub fn log(drive: &Drive) -> OcpFirmwareHistoryLog {
     log
 }
 
-/// Checks command dword 11 of the feature, whose event in the persistent event log clears this one.
+/// Checks command dword 11 of the feature. Its event in the persistent event log clears this log.
 ///
 /// # Errors
-/// `INVALID_FIELD` if it does not ask to clear the log.
+/// `INVALID_FIELD` if it does not request clearing the log.
 pub fn check_clear(cdw11: u32) -> Result<(), Status> {
     if cdw11 & CLEAR == 0 { Err(Status::INVALID_FIELD) } else { Ok(()) }
 }
 
-/// Returns the activations since the log was cleared, from events that begin with the oldest.
+/// Returns the activations since the log was cleared, given events in chronological order.
 fn activations(events: &[PersistentEvent]) -> Vec<OcpFirmwareActivation> {
     let mut activations = Vec::new();
     let mut power_cycles = 0;

@@ -1,7 +1,7 @@
-//! The Latency Monitor of OCP: counts slow reads, writes and deallocates, from the arrival of a command to its completion.
+//! The Latency Monitor of OCP: counts slow reads, writes and deallocates, measured from arrival to completion.
 //!
-//! It is off until a host enables it. A queue then takes the time of each command; otherwise it looks at one flag a
-//! batch.
+//! It is off until a host enables it. While it is on, queues record the time of each command; otherwise they only
+//! check one flag per batch.
 
 use std::mem::offset_of;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,7 +26,7 @@ const KINDS: usize = 3;
 /// Timestamp of a bucket without a measured latency.
 const NO_STAMP: u64 = u64::MAX;
 
-/// What a command does, in the order of the log page.
+/// The kind of a command, in the order of the log page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Deallocate,
@@ -46,7 +46,7 @@ impl Kind {
 }
 
 /// Returns the settings of a new drive: thresholds of 30, 100, 155 and 235 ms, a bucket timer of a week, greatest
-/// latencies, one a second; not enabled.
+/// latencies at most once per second; disabled.
 pub fn default_settings() -> OcpLatencyMonitor {
     OcpLatencyMonitor {
         bucket_timer_threshold: 0x7e0.into(),
@@ -57,10 +57,10 @@ pub fn default_settings() -> OcpLatencyMonitor {
     }
 }
 
-/// Bytes of the settings that are saved: all but what is reserved.
+/// Bytes of the saved settings: all but reserved ones.
 pub const SAVED: usize = offset_of!(OcpLatencyMonitor, rsvd13);
 
-/// Returns the settings that are saved with a drive.
+/// Returns the settings saved with a drive.
 pub fn saved_settings(drive: &Drive) -> Option<OcpLatencyMonitor> {
     let saved = drive.saved_feature(Fid::OCP_LATENCY_MONITOR.0)?;
     let mut settings = OcpLatencyMonitor::default();
@@ -76,12 +76,12 @@ pub struct LatencyMonitor {
 
 struct State {
     settings: OcpLatencyMonitor,
-    /// When the bucket timer began.
+    /// Start of the bucket timer.
     since: Instant,
     active: OcpLatencies,
-    /// When each latency of `active` was measured.
+    /// Time at which each latency of `active` was measured.
     measured: [[Option<Instant>; KINDS]; BUCKETS],
-    /// The last whole period of the bucket timer.
+    /// The last complete period of the bucket timer.
     fixed: OcpLatencies,
 }
 
@@ -95,7 +95,7 @@ impl State {
         State { settings, since: now, active: empty(), measured, fixed: empty() }
     }
 
-    /// Ends the periods of the bucket timer that are over.
+    /// Ends the periods of the bucket timer that have elapsed.
     fn roll(&mut self, now: Instant) {
         let period = BUCKET_TIMER * u32::from(self.settings.bucket_timer_threshold.get());
         if period.is_zero() || now.duration_since(self.since) < period {
@@ -141,7 +141,7 @@ impl State {
 }
 
 impl LatencyMonitor {
-    /// Begins with the settings that are saved with a drive.
+    /// Creates a monitor with the settings saved with a drive.
     pub fn new(drive: &Drive) -> Self {
         let settings = saved_settings(drive).unwrap_or_else(default_settings);
         LatencyMonitor {
@@ -159,7 +159,7 @@ impl LatencyMonitor {
         self.state().settings
     }
 
-    /// Begins anew with other settings.
+    /// Starts over with other settings.
     pub fn set(&self, settings: OcpLatencyMonitor) {
         *self.state() = State::new(settings, Instant::now());
         self.enabled.store(settings.enable & 1 == 1, Ordering::Relaxed);
@@ -188,13 +188,13 @@ impl LatencyMonitor {
     }
 }
 
-/// Takes the times of the commands of a queue, while the monitor is enabled.
+/// Measures the commands of a queue while the monitor is enabled.
 #[derive(Default)]
 pub struct Stopwatch {
     running: bool,
-    /// Command identifiers that are not completed.
+    /// Commands not yet completed, by identifier.
     open: Vec<(u16, Kind, Instant)>,
-    /// Commands that are completed with this batch.
+    /// Commands completed in this batch.
     done: Vec<(Kind, Instant)>,
 }
 
@@ -204,7 +204,7 @@ impl Stopwatch {
         self.running = monitor.enabled.load(Ordering::Relaxed);
     }
 
-    /// Takes the time at which a command arrives.
+    /// Records the arrival of a command.
     pub fn begin(&mut self, sqe: &Sqe) {
         if self.running
             && let Some(kind) = Kind::of(sqe)
@@ -213,7 +213,7 @@ impl Stopwatch {
         }
     }
 
-    /// Notes that a command is complete.
+    /// Records the completion of a command.
     pub fn end(&mut self, cid: u16) {
         if let Some(at) = self.open.iter().position(|(open, ..)| *open == cid) {
             let (_, kind, started) = self.open.swap_remove(at);
@@ -271,7 +271,7 @@ mod tests {
         assert_eq!(counts(&state.active, Kind::Deallocate), [0; 4]);
         assert_eq!(state.active.stamps[1][Kind::Write as usize].get(), 8);
         assert_eq!(state.active.stamps[0][Kind::Write as usize].get(), NO_STAMP);
-        // Only the host's timestamps are in its units: bits of the reads.
+        // Only the host's timestamps are in host units: the bits of the reads.
         assert_eq!(state.active.stamp_units.get(), 0b001_001_001_001);
     }
 
@@ -281,7 +281,7 @@ mod tests {
             let (mut state, now) = state(configuration);
             let measured = |state: &State| state.active.latencies[0][Kind::Write as usize].get();
             state.record(Kind::Write, MS * 6, now, (1, 0));
-            // Within the minimum window nothing replaces it.
+            // Within the minimum window, nothing replaces it.
             state.record(Kind::Write, MS * 9, now + MS * 99, (2, 0));
             assert_eq!(measured(&state), 6);
             state.record(Kind::Write, MS * 8, now + MS * 100, (3, 0));

@@ -1,22 +1,22 @@
-//! Log pages and features of the OCP Datacenter NVMe SSD specification 2.0 (2.5 where it says so), of a drive.
+//! Log pages and features of the OCP Datacenter NVMe SSD specification 2.0 (2.5 where noted) for a drive.
 //!
 //! # What it is
-//! [`Ocp`] is what a drive keeps for the specification, beside its files. The functions make log pages; nothing here knows
-//! controllers or commands.
+//! [`Ocp`] is the drive's state for the specification, in addition to its files. The functions create log pages;
+//! nothing here depends on controllers or commands.
 //!
 //! # Architecture
 //! - `smart.rs` C0h, `firmware_history.rs` C2h, `latency.rs` C3h, `capabilities.rs` C4h; C1h is [`error_recovery`].
-//! - `settings.rs`: features that are one number.
+//! - `settings.rs`: features with a single number.
 //!
 //! # Invariants
-//! A setting is valid or refused. What a host saves is in effect when the drive is opened again; the rest ends with the
-//! process.
+//! A setting is valid or refused. Settings that a host saves are in effect when the drive is opened again; the others
+//! end with the process.
 //!
 //! # Error model
 //! Features fail with the [`Status`](wafer_nvme::Status) of their command.
 //!
 //! # What it does not implement
-//! What needs PCI Express, TCG, a panic, or capacitors: `docs/reference/nvme.md` lists it.
+//! Whatever needs PCI Express, TCG, a panic, or capacitors: `docs/reference/nvme.md` lists it.
 
 pub mod capabilities;
 pub mod firmware_history;
@@ -33,18 +33,18 @@ pub use settings::{FailureMode, Setting, Value};
 
 /// UUID of the specification, in the order of the UUID List of Identify.
 pub const UUID: [u8; 16] = 0xc194_d55b_e094_4794_a21d_2999_8f56_be6f_u128.to_be_bytes();
-/// The DSSD Power State of the drive, watts: the only one.
+/// The drive's only DSSD Power State, in watts.
 pub const POWER: u8 = 25;
 
-/// What a drive keeps for the specification.
+/// The drive's state for the specification.
 pub struct Ocp {
-    /// Latencies of commands, where a host asked for them.
+    /// Latencies of commands, if a host enabled the monitor.
     pub latency: LatencyMonitor,
     settings: Settings,
 }
 
 impl Ocp {
-    /// Begins with what is saved with a drive.
+    /// Creates the state from the settings saved with a drive.
     pub fn new(drive: &Drive) -> Self {
         Ocp { latency: LatencyMonitor::new(drive), settings: Settings::new(drive) }
     }

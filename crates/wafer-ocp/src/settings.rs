@@ -1,4 +1,4 @@
-//! Features that are one number: a field of command dword 11, which Get Features returns in the lowest bits of dword 0.
+//! Features with one number: a field of command dword 11, which Get Features returns in the lowest bits of dword 0.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -18,7 +18,7 @@ pub struct Setting {
     is_valid: fn(u16) -> bool,
 }
 
-/// Which value of a feature.
+/// Selects a value of a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value {
     /// The one in effect.
@@ -29,14 +29,14 @@ pub enum Value {
     Saved,
 }
 
-/// What the drive does at the end of its life: once it has no spare left.
+/// Behaviour at the end of life: once the drive has no spare left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureMode {
     /// Read only: writes fail.
     ReadOnly,
     /// Write through: writes are durable once they complete.
     WriteThrough,
-    /// As before.
+    /// Unchanged.
     Normal,
 }
 
@@ -48,10 +48,10 @@ impl Setting {
         default: 3,
         is_valid: |mode| (1..=3).contains(&mode),
     };
-    /// PLP Health Check Interval, minutes. Without capacitors there is nothing to check.
+    /// PLP Health Check Interval in minutes. Without capacitors there is nothing to check.
     pub const HEALTH_CHECK: Setting =
         Setting { fid: Fid::OCP_HEALTH_CHECK, shift: 16, default: 15, is_valid: |_| true };
-    /// DSSD Power State, watts.
+    /// DSSD Power State in watts.
     pub const POWER_STATE: Setting = Setting {
         fid: Fid::OCP_POWER_STATE,
         shift: 0,
@@ -70,7 +70,7 @@ impl Setting {
 pub(crate) struct Settings(Mutex<BTreeMap<u8, u16>>);
 
 impl Settings {
-    /// Begins with what is saved with a drive.
+    /// Creates the settings saved with a drive.
     pub(crate) fn new(drive: &Drive) -> Self {
         let value = |setting: &Setting| setting.saved(drive).unwrap_or(setting.default);
         let values = Setting::ALL.iter().map(|setting| (setting.fid.0, value(setting)));
@@ -93,7 +93,7 @@ impl Ocp {
         .unwrap_or(setting.default)
     }
 
-    /// Sets a feature as command dword 11 says, and saves it if asked to.
+    /// Sets a feature from command dword 11, and saves it if `save` is set.
     ///
     /// # Errors
     /// `INVALID_FIELD` for an invalid value, `WRITE_FAULT` if the drive cannot be saved.
@@ -115,7 +115,7 @@ impl Ocp {
         Ok(())
     }
 
-    /// Returns what the drive does at the end of its life.
+    /// Returns the behaviour at the end of life.
     pub fn failure_mode(&self) -> FailureMode {
         match self.settings.values().get(&Setting::FAILURE_MODE.fid.0).copied().unwrap_or_default()
         {

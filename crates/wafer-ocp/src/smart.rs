@@ -1,10 +1,10 @@
-//! SMART / Health Information Extended of OCP. What the device model does not have (bad blocks, ECC, PCIe, thermal
-//! throttling, capacitors) reads as on a drive where it never failed.
+//! SMART / Health Information Extended of OCP. Values outside the device model (bad blocks, ECC, PCIe, thermal
+//! throttling, capacitors) are those of a drive on which nothing has failed.
 
 use wafer_drive::Drive;
 use wafer_nvme::{OcpSmartLog, SMART_EXTENDED_GUID};
 
-/// Normalized value of blocks of which none is bad.
+/// Normalized value if no block is bad.
 const NO_BAD_BLOCKS: u16 = 100;
 /// Capacitor Health of a drive without capacitors: its write cache is volatile.
 const NO_CAPACITOR: u16 = 0xffff;
@@ -16,7 +16,7 @@ pub fn log(drive: &Drive) -> OcpSmartLog {
     let wear = drive.wear();
     let now = drive.counters();
     let lifetime = now.lifetime;
-    // Garbage collection reads what it moves, and a write of part of a page the rest of the page.
+    // Garbage collection reads the pages it moves; a partial write reads the rest of its page.
     let reread = (lifetime.relocated_pages + lifetime.rmw_pages) * drive.geometry().page_bytes;
     let count = |erases: u64| u32::try_from(erases).unwrap_or(u32::MAX).into();
     let blocks = drive.namespaces().into_iter().flatten().map(|n| n.blocks());

@@ -1,22 +1,22 @@
-//! Numbers as people read them.
+//! Formats numbers for people.
 
-/// Formats bytes as configurations spell them where that is short, else rounded.
+/// Formats bytes in the spelling of configurations if that is short, else rounded.
 pub fn exact(bytes: u64) -> String {
     let text = wafer_interface::Bytes(bytes).to_string();
     if text.len() <= 8 { text } else { wafer_record::text::bytes(bytes) }
 }
 
-/// Formats a share of 1 in percent.
+/// Formats a share of 1 as a percentage.
 pub fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
 }
 
-/// Formats a WAF, or a dash where there is none.
+/// Formats a WAF, or a dash if there is none.
 pub fn waf(waf: Option<f64>) -> String {
     waf.map_or("-".to_owned(), |waf| format!("{waf:.3}"))
 }
 
-/// Formats a duration in the unit that suits it.
+/// Formats a duration in a suitable unit.
 pub fn seconds(seconds: f64) -> String {
     // The sum of no times is -0.
     match seconds + 0.0 {

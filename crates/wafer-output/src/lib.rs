@@ -1,15 +1,16 @@
-//! What a command prints: aligned tables, JSON, notes on stderr, and styles.
+//! Prints the output of commands: aligned tables, JSON, notes on stderr, and styles.
 //!
 //! # What it is
-//! [`Table`], [`json()`] and [`text()`] for results, [`timed()`] for those of runs with a clock; [`notice()`], [`warning()`] and [`error()`] for what goes to stderr;
-//! [`bytes()`], [`count()`], [`percent()`], [`seconds()`] and [`waf()`] for numbers as people read them.
+//! [`Table`], [`json()`] and [`text()`] for results, [`timed()`] for those of runs with a clock; [`notice()`],
+//! [`warning()`] and [`error()`] for stderr; [`bytes()`], [`count()`], [`percent()`], [`seconds()`] and [`waf()`]
+//! format numbers for people.
 //!
 //! # Invariants
-//! What others chose, such as names in a trace, is escaped before it reaches a terminal. Text for programs is
+//! External text, such as names in a trace, is escaped before it reaches a terminal. Text for programs is
 //! printed unchanged.
 //!
 //! # Error model
-//! An output that cannot be written is an error; a note that cannot be is lost.
+//! Output that cannot be written is an error; a note that cannot be written is lost.
 
 mod format;
 mod table;
@@ -31,7 +32,7 @@ pub use terminal::{HEADER, PLAIN, Terminal};
 pub use time::{several_timed, timed};
 pub use wafer_record::text::{bytes, count};
 
-/// Prints a value as JSON, all at once.
+/// Prints a value as JSON in one write.
 pub fn json(value: &impl Serialize) -> anyhow::Result<()> {
     text(&text::json(value)?)
 }
@@ -46,12 +47,12 @@ pub fn text_to(path: &Path, words: &str) -> anyhow::Result<()> {
     if is_stdout(path) { text(words) } else { Ok(write_text(path, words)?) }
 }
 
-/// Reports whether a path stands for stdout.
+/// Returns whether a path stands for stdout.
 pub fn is_stdout(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// Prints a value as one line of JSON, at once.
+/// Prints a value as one line of JSON and flushes it.
 pub fn json_line(value: &impl Serialize) -> anyhow::Result<()> {
     text(&text::json_line(value)?)?;
     Ok(io::stdout().flush()?)
@@ -63,19 +64,19 @@ pub fn text(text: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns stdout for people, with colours only on a terminal (and not with `NO_COLOR`).
+/// Returns stdout for people, with colours only on a terminal without `NO_COLOR`.
 pub fn styled() -> impl Write {
     Terminal::new(anstream::stdout().lock())
 }
 
-/// Returns stderr, as [`styled`].
+/// Returns stderr, like [`styled`].
 pub fn styled_errors() -> impl Write {
     Terminal::new(anstream::stderr().lock())
 }
 
-/// Prints a line on stderr that begins with a word.
+/// Prints a line on stderr that begins with a styled word.
 fn say(style: &str, word: &str, text: &str) {
-    // A line that cannot be printed has nowhere to be reported.
+    // If the line cannot be printed, there is nowhere to report it.
     let _ = writeln!(styled_errors(), "{style}{word}:{PLAIN} {}", printable(text));
 }
 

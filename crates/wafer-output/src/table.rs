@@ -32,16 +32,16 @@ impl Table {
         self
     }
 
-    /// Adds a row: a cell for each column.
+    /// Adds a row with a cell for each column.
     pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
-        // Escaped here too, for the widths.
+        // Escaped before the widths are computed.
         self.rows.push(cells.into_iter().map(|cell| printable(&cell).into_owned()).collect());
     }
 
     /// Prints the header and all rows.
     ///
     /// # Errors
-    /// `out` cannot be written.
+    /// If `out` cannot be written.
     pub fn print(&self, out: &mut impl Write) -> io::Result<()> {
         let width = |c: usize| {
             let cells = self.rows.iter().map(|row| row[c].chars().count());

@@ -1,15 +1,15 @@
-//! Text for people: styles, and nothing else that acts on a terminal.
+//! Text for people: styles, and nothing else that controls a terminal.
 //!
-//! Names come from traces, configurations, hosts and servers, and hold whatever their authors like. Everything
-//! that this program prints for people passes a [`Terminal`], which escapes it.
+//! Names come from traces, configurations, hosts and servers, and may contain anything. Everything this
+//! program prints for people passes through a [`Terminal`], which escapes it.
 
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 use wafer_record::text::printable;
 
-/// Begins a table's header. Marks are noncharacters of Unicode, which no text has; at worst a hostile one turns
-/// bold. [`PLAIN`] ends each.
+/// Begins a table's header. Marks are Unicode noncharacters, which text does not contain; at worst, hostile
+/// text becomes bold. [`PLAIN`] ends each.
 pub const HEADER: &str = "\u{fdd0}";
 /// Begins the word "error".
 pub(crate) const ERROR: &str = "\u{fdd1}";
@@ -24,20 +24,20 @@ const STYLES: [(&str, Style); 3] = [
     (NOTE, AnsiColor::Yellow.on_default().bold()),
 ];
 
-/// A stream for people, line by line.
+/// A stream for people, written line by line.
 pub struct Terminal<W: Write> {
     out: W,
-    /// The line so far.
+    /// The incomplete last line.
     line: Vec<u8>,
 }
 
 impl<W: Write> Terminal<W> {
-    /// Returns `out` with what it must not receive escaped.
+    /// Returns `out` with everything escaped that it must not receive.
     pub fn new(out: W) -> Self {
         Terminal { out, line: Vec::new() }
     }
 
-    /// Passes on the first `end` bytes.
+    /// Writes the first `end` bytes.
     fn pass(&mut self, end: usize) -> io::Result<()> {
         let lines: Vec<u8> = self.line.drain(..end).collect();
         let text = String::from_utf8_lossy(&lines);
@@ -76,7 +76,7 @@ impl<W: Write> Write for Terminal<W> {
 
 impl<W: Write> Drop for Terminal<W> {
     fn drop(&mut self) {
-        // Who wants to know of a failure flushes.
+        // Callers that want to know of a failure flush themselves.
         let _ = self.flush();
     }
 }
@@ -90,7 +90,7 @@ mod tests {
         let mut bytes = Vec::new();
         let mut out = Terminal::new(&mut bytes);
         writeln!(out, "{HEADER}a{PLAIN} \u{1b}[31mred\u{9b}2J \u{202e}é").unwrap();
-        // A character that is written in two parts is one.
+        // A character written in two parts stays one.
         out.write_all(b"half \xc3").unwrap();
         out.write_all(b"\xa9\n\xff\x07").unwrap();
         drop(out);

@@ -1,4 +1,4 @@
-//! The tables of a run or a served drive with a clock.
+//! Prints the tables of a run, or of a served drive, with a clock.
 
 use std::io::{self, Write};
 
@@ -7,7 +7,7 @@ use wafer_record::time::{Direction, Requests};
 
 use crate::{HEADER, Table, bytes, seconds};
 
-/// Prints bandwidth and latency by job, use of the dies, and what latencies consist of.
+/// Prints bandwidth and latency by job, utilisation of the dies, and the parts of the latency.
 pub fn timed(out: &mut impl Write, time: &TimeRecord) -> io::Result<()> {
     let life = time.life.as_ref().map_or_else(String::new, |life| {
         format!(", life {:.2} years at {:.2} drive writes a day", life.years, life.dwpd)
@@ -63,7 +63,7 @@ pub fn timed(out: &mut impl Write, time: &TimeRecord) -> io::Result<()> {
 /// Prints bandwidth and latency of several runs, each with its name.
 ///
 /// # Errors
-/// `out` cannot be written.
+/// If `out` cannot be written.
 pub fn several_timed(out: &mut impl Write, runs: &[(String, &TimeRecord)]) -> io::Result<()> {
     let mut table = table("run");
     for (name, time) in runs {
@@ -72,7 +72,7 @@ pub fn several_timed(out: &mut impl Write, runs: &[(String, &TimeRecord)]) -> io
     table.print(out)
 }
 
-/// Returns a table of latencies without rows, of which the first column has this header.
+/// Returns a table of latencies without rows, whose first column has this header.
 fn table(first: &'static str) -> Table {
     Table::default().text([first, ""]).numbers([
         "IOPS",

@@ -1,4 +1,4 @@
-//! Commands from NumPy arrays.
+//! Converts NumPy arrays to commands.
 
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;

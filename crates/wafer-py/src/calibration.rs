@@ -1,4 +1,4 @@
-//! Times of a device from measured latency.
+//! Fits the times of a device to measured latency.
 
 use std::path::PathBuf;
 

@@ -5,7 +5,7 @@ use wafer_config::{ResolvedDevice, device_from_text, load_device};
 
 use crate::error::{of_lab, raise};
 
-/// A device whose every key is resolved.
+/// A device with every key resolved.
 #[pyclass(frozen, module = "wafer._wafer")]
 pub(crate) struct Device {
     pub(crate) inner: ResolvedDevice,
@@ -42,13 +42,13 @@ impl Device {
         self.inner.notices.clone()
     }
 
-    /// Returns every key with its value, as JSON.
+    /// Returns all keys and values as JSON.
     fn config_json(&self, py: Python<'_>) -> PyResult<String> {
         serde_json::to_string(&self.inner.config)
             .map_err(|e| raise(py, "WaferError", &e.to_string()))
     }
 
-    /// Returns every key with its value, as a device file.
+    /// Returns all keys and values as a device file.
     fn to_toml(&self, py: Python<'_>) -> PyResult<String> {
         toml::to_string(&self.inner.config).map_err(|e| raise(py, "WaferError", &e.to_string()))
     }

@@ -1,4 +1,4 @@
-//! Errors of the lab as Python exceptions, and exceptions of Python code that is called during a run.
+//! Errors of the lab as Python exceptions, and exceptions of Python code called during a run.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -41,9 +41,9 @@ pub(crate) fn of_lab(py: Python<'_>, error: &LabError) -> PyErr {
     raise(py, class, &message)
 }
 
-/// Returns the message with keyword arguments for overrides: `gc_policy` for `gc.policy`.
+/// Returns the message with overrides named as keyword arguments: `gc_policy` for `gc.policy`.
 fn in_python(place: &Place, reason: &str, overrides: &[String]) -> String {
-    // Keys of a list are those of dicts.
+    // Keys within a list are those of dicts.
     let keyword = |key: &str| match key.contains('[') {
         true => key.to_owned(),
         false => key.replace('.', "_"),
@@ -62,7 +62,7 @@ fn in_python(place: &Place, reason: &str, overrides: &[String]) -> String {
     format!("{place}: {reason} (with {})", keywords.collect::<Vec<_>>().join(", "))
 }
 
-/// The first exception of Python code that is called during a run, and the flag that stops the run.
+/// The first exception of Python code called during a run, and the flag that stops the run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PendingError {
     first: Arc<Mutex<Option<PyErr>>>,

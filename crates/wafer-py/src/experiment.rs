@@ -102,9 +102,9 @@ impl Experiment {
         self.inner.volume_bytes()
     }
 
-    /// Returns a note where the run ends late, only by the runtime of its jobs, or before a fresh drive is full.
+    /// Returns a note if the run ends late, only by the runtime of its jobs, or before a fresh drive is full.
     fn unusual_end(&self, py: Python<'_>) -> PyResult<Option<String>> {
-        // What the workload writes is only asked where nothing else ends the run; an iterator does not tell.
+        // The written bytes matter only if nothing else ends the run; an iterator does not report them.
         let total_bytes = match (&self.iterator, self.inner.volume) {
             (_, Some(_)) => None,
             (Some(_), None) => return Ok(None),
@@ -126,7 +126,7 @@ impl Experiment {
         Workload { inner: self.inner.workload.clone(), iterator: self.iterator.clone() }
     }
 
-    /// Returns the table of published figures that the file names.
+    /// Returns the table of published figures named in the file.
     #[getter]
     fn compare(&self) -> Option<PathBuf> {
         self.inner.compare.clone()
@@ -144,8 +144,8 @@ impl Experiment {
         Experiment { inner, iterator: self.iterator.clone() }
     }
 
-    /// Returns the commands of the workload, and the number of logical blocks of which all their bounds
-    /// are multiples; see [`recorded::record`].
+    /// Returns the commands of the workload, and the number of logical blocks to which they are
+    /// aligned; see [`recorded::record`].
     fn recorded(
         &self,
         py: Python<'_>,
@@ -155,17 +155,17 @@ impl Experiment {
         recorded::record(py, &self.inner, self.iterator.as_ref(), bytes, most)
     }
 
-    /// Returns the files that a run reads.
+    /// Returns the files read by a run.
     fn files(&self) -> Vec<String> {
         self.inner.files().iter().map(|path| path.display().to_string()).collect()
     }
 
-    /// Returns the bytes of memory that a run takes, on any machine.
+    /// Returns the memory that a run takes on any machine, in bytes.
     fn needed_memory(&self, py: Python<'_>) -> PyResult<u64> {
         py.detach(|| self.inner.needed_memory()).map_err(|e| of_lab(py, &e))
     }
 
-    /// Reads the workload, checks that it can run here, and returns the bytes of memory of a run.
+    /// Reads the workload, checks that it can run here, and returns the memory of a run in bytes.
     fn check(&self, py: Python<'_>) -> PyResult<u64> {
         let inner = self.inner.clone();
         let checked = py.detach(|| inner.check()).map_err(|e| of_lab(py, &e))?;

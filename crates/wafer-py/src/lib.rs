@@ -11,20 +11,20 @@
 //!   `recorded.rs`: the commands of any workload, generated once and kept.
 //! - `requests.rs`: requests of traces as NumPy arrays. `records.rs`, `statistics.rs`: functions of
 //!   `wafer-record`.
-//! - `calibration.rs`: times of a device from measured latency, as `wafer-calibrate` fits them.
+//! - `calibration.rs`: times of a device from measured latency, fitted by `wafer-calibrate`.
 //! - `policy.rs`: a Python object as a victim policy. `error.rs`: messages to exceptions.
 //!
 //! # Invariants
-//! A run gives the same record as the command line, bit for bit, but for its times. The lock is held
-//! only while Python code runs. An exception of Python code ends the run. Every value that Python code
-//! returns is checked before it reaches the device.
+//! A run gives the same record as the command line, bit for bit except for its times. The lock is held
+//! only while Python code runs. An exception of Python code ends the run. Every value returned by
+//! Python code is checked before it reaches the device.
 //!
 //! # Error model
 //! A [`wafer_lab::LabError`] becomes the corresponding exception of `wafer._errors`, with the same
 //! message.
 //!
 //! # What it does not implement
-//! Anything of the model, the lab or the experiments.
+//! Any part of the model, the lab or the experiments.
 
 mod arrays;
 mod calibration;
@@ -67,7 +67,7 @@ fn models() -> Vec<(&'static str, &'static str)> {
     wafer_lab::models().iter().map(|model| (model.name, model.summary)).collect()
 }
 
-/// Returns the bytes of memory that runs may take together; none if the system does not report them.
+/// Returns the bytes of memory that all runs may take; none if the system does not report them.
 #[pyfunction]
 fn available_memory() -> Option<u64> {
     wafer_lab::available_memory()

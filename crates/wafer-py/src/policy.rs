@@ -1,4 +1,4 @@
-//! A Python object as a policy: victims, and where their relocated data goes.
+//! A Python object as a policy: selects victims, and the destination of relocated data.
 
 use std::sync::atomic::{AtomicPtr, Ordering};
 
@@ -14,7 +14,7 @@ use crate::error::{PendingError, raise};
 /// `select_destination` that received it.
 #[pyclass(frozen, module = "wafer._wafer")]
 pub(crate) struct ReclaimUnits {
-    /// The view while Python code of the policy runs, else null.
+    /// The view while Python code of the policy runs, otherwise null.
     view: AtomicPtr<RuView<'static>>,
 }
 
@@ -22,9 +22,9 @@ impl ReclaimUnits {
     /// Queries the view, under the interpreter's lock.
     fn ask<R>(&self, py: Python<'_>, ask: impl FnOnce(&mut RuView<'static>) -> R) -> PyResult<R> {
         let view = self.view.load(Ordering::Relaxed);
-        // SAFETY: `Lent` sets the pointer to a view that outlives it and clears it when the
-        // policy's method returns. Both, and this function, run under the interpreter's lock, so no
-        // two of them at a time; and `ask` does not call back into Python.
+        // SAFETY: `Lent` sets the pointer to a view that outlives it, and clears it when the
+        // policy's method returns. Both of these, and this function, run under the interpreter's
+        // lock, so never concurrently; and `ask` does not call back into Python.
         match unsafe { view.as_mut() } {
             Some(view) => Ok(ask(view)),
             None => {
@@ -96,8 +96,8 @@ impl ReclaimUnits {
         })
     }
 
-    /// How often the data of each was moved, as far as that is kept apart; 0: written by a host.
-    /// Where the policy chooses destinations: 1 + the class.
+    /// Number of times the data of each was relocated, if kept apart; 0: written by a host.
+    /// If the policy chooses destinations: 1 + the class.
     #[getter]
     fn generation<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
         self.array(py, |view, ru, _| i64::from(view.generation(ru)))
@@ -162,7 +162,7 @@ impl ReclaimUnits {
     }
 }
 
-/// Counts of pages and closings are far from the end of either type.
+/// Converts a count of pages or closings, which is far from the limits of either type.
 fn signed(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }

@@ -1,4 +1,4 @@
-//! The commands of a workload, generated once and kept, so that further runs cost only the device.
+//! Generates the commands of a workload once, so that further runs cost only the device.
 
 use pyo3::prelude::*;
 use wafer_interface::{Batch, Command, Op};
@@ -9,12 +9,12 @@ use crate::error::{PendingError, of_lab};
 use crate::iterator::IteratorSource;
 use crate::workload::Workload;
 
-/// Commands in a batch; signals are checked between batches.
+/// Number of commands per batch; signals are checked between batches.
 const BATCH: usize = 1 << 16;
 
 /// Returns the commands of an experiment that change its device, up to `bytes` written bytes, as a
-/// workload, with the largest power of two of logical blocks, at most 256, that divides the bounds of all
-/// of them. `None` when there are more than `most`.
+/// workload, and the largest power of two of logical blocks, at most 256, to which all of them are
+/// aligned. `None` if there are more than `most`.
 pub(crate) fn record(
     py: Python<'_>,
     experiment: &Experiment,
@@ -24,7 +24,7 @@ pub(crate) fn record(
 ) -> PyResult<Option<(Workload, u64)>> {
     let pending = PendingError::default();
     let source = iterator.map(|iterator| iterator.for_run(&pending));
-    // The bytes asked for are the volume.
+    // The requested bytes are the volume.
     let target = SourceTarget { until_volume: true, ..experiment.target() };
     let built = py.detach(|| match &source {
         Some(source) => source.build(&target),

@@ -1,4 +1,4 @@
-//! Records and their metrics, as `wafer-record` reads and computes them.
+//! Records and their metrics, read and computed by `wafer-record`.
 
 use std::path::PathBuf;
 
@@ -18,7 +18,7 @@ pub(crate) fn read_records(py: Python<'_>, label: &str, text: &str) -> PyResult<
     records.iter().map(json).collect()
 }
 
-/// Returns a label for each record, by what differs between them.
+/// Returns a label for each record, made of the properties in which they differ.
 #[pyfunction]
 pub(crate) fn labels(py: Python<'_>, texts: Vec<String>) -> PyResult<Vec<String>> {
     Ok(wafer_record::labels(&read_all(py, &texts)?))
@@ -40,13 +40,13 @@ fn read_all(py: Python<'_>, texts: &[String]) -> PyResult<Vec<Record>> {
     Ok(records.concat())
 }
 
-/// Writes text to a file, as the command line does: complete or unchanged.
+/// Writes text to a file like the command line: completely or not at all.
 #[pyfunction]
 pub(crate) fn write_text(py: Python<'_>, path: PathBuf, text: &str) -> PyResult<()> {
     wafer_record::write_text(&path, text).map_err(|e| of_lab(py, &e.into()))
 }
 
-/// Returns the cumulative WAF at each sample; 1 where hosts have written nothing.
+/// Returns the cumulative WAF at each sample; 1 if hosts have written nothing.
 #[pyfunction]
 pub(crate) fn cumulative_waf<'py>(
     py: Python<'py>,
@@ -58,8 +58,8 @@ pub(crate) fn cumulative_waf<'py>(
     Ok(values.into_pyarray(py))
 }
 
-/// Returns the WAF between each sample and the one before; infinite where only the media was written,
-/// not a number where nothing was.
+/// Returns the WAF between each sample and the previous one; infinite if only the media were written,
+/// not a number if nothing was.
 #[pyfunction]
 pub(crate) fn instantaneous_waf<'py>(
     py: Python<'py>,

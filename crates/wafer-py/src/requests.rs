@@ -22,7 +22,7 @@ type Arrays<'py> = (
     Bound<'py, PyArray1<u16>>,
 );
 
-/// A trace that is being read.
+/// A trace being read.
 #[pyclass(frozen, module = "wafer._wafer")]
 pub(crate) struct TraceRequests {
     reader: Mutex<TraceReader>,
@@ -101,7 +101,7 @@ impl TraceRequests {
         self.with(|reader| reader.format().name.to_owned())
     }
 
-    /// Returns the number of damaged records read so far, and messages about the first of them.
+    /// Returns the number of damaged records read so far, and messages about the first ones.
     #[getter]
     fn damage(&self) -> (u64, Vec<String>) {
         self.with(|reader| (reader.faults().count, reader.messages()))

@@ -1,4 +1,4 @@
-//! One run without the interpreter's lock.
+//! Runs an experiment without the interpreter's lock.
 
 use std::ffi::CString;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ use crate::policy::PythonPolicy;
 
 /// Interval at which signals are checked.
 const POLL: Duration = Duration::from_millis(50);
-/// Time that a stopped run has to end.
+/// Time in which a stopped run must end.
 const GRACE: Duration = Duration::from_millis(500);
 
 /// Stops runs from another thread.
@@ -34,7 +34,7 @@ impl Cancel {
         Cancel { flag: Arc::default() }
     }
 
-    /// Stops all runs that were passed this, within a batch of commands.
+    /// Stops all runs that were given this object, within a batch of commands.
     fn cancel(&self) {
         self.flag.store(true, Ordering::Relaxed);
     }
@@ -46,16 +46,16 @@ impl Cancel {
 }
 
 impl Cancel {
-    /// Returns the flag that is set to stop.
+    /// Returns the flag that stops the runs.
     pub(crate) fn flag(&self) -> &AtomicBool {
         &self.flag
     }
 }
 
 /// Runs an experiment and returns its record as JSON. `progress(stage, done, total)` is called about
-/// every 50 ms; `policy` is its name, `select_victim` and perhaps `select_destination`. They are
-/// called in another thread. An exception in them or in the workload ends the run, as Ctrl-C does.
-/// With `numbers` the record is brief, with about that many values in its timeline.
+/// every 50 ms. `policy` is a name, `select_victim` and optionally `select_destination`. All of
+/// these are called in another thread. An exception in them or in the workload ends the run, as does
+/// Ctrl-C. With `numbers`, the record is brief, with about that many values in its timeline.
 #[pyfunction]
 #[pyo3(signature = (experiment, policy, progress, cancel, numbers=None))]
 pub(crate) fn run(
@@ -79,7 +79,7 @@ pub(crate) fn run(
         })
         .transpose()?;
 
-    // What a function in Python does is not known by its name.
+    // The name of a Python function does not determine its behaviour.
     let named = policy.is_none() && experiment.iterator.is_none();
     let not_kept = Arc::new(Mutex::new(Vec::new()));
     let cache = match named {
@@ -103,7 +103,7 @@ pub(crate) fn run(
         }
     };
     let outcome = watched(py, run, outside.as_deref(), &pending)?;
-    // An exception of Python code comes first: it is why the run was stopped, or why it ended early.
+    // An exception of Python code comes first: it stopped the run, or ended it early.
     if let Some(error) = pending.take() {
         return Err(error);
     }
@@ -123,13 +123,13 @@ pub(crate) fn run(
     }
     let text = py.detach(|| match numbers {
         Some(numbers) => serde_json::to_string(&record.brief(numbers)),
-        // The text of a result file of the command line.
+        // The same text as in a result file of the command line.
         None => serde_json::to_string_pretty(&record),
     });
     text.map_err(|e| raise(py, "WaferError", &e.to_string()))
 }
 
-/// Returns the folder of steady-state drives, if any. `not_kept` receives what the user should know.
+/// Returns the folder of steady-state drives, if any. `not_kept` receives notices for the user.
 fn cache(py: Python<'_>, not_kept: &Arc<Mutex<Vec<String>>>) -> Result<Option<Cache>, LabError> {
     let file = py.import("wafer._wafer").and_then(|module| module.getattr("__file__")?.extract());
     let program: PathBuf = file.unwrap_or_default();
@@ -164,7 +164,7 @@ fn tell(
     });
 }
 
-/// Runs in another thread while this one, which may be the one that receives signals, checks for them.
+/// Runs in another thread while this one, which may receive the signals, checks for them.
 ///
 /// A run checks its flag after each batch of commands, but allocating the tables of a device of terabytes
 /// takes ten seconds. A run that has not ended `GRACE` after it was stopped is abandoned.
@@ -175,16 +175,16 @@ pub(crate) fn watched<T: Send + 'static>(
     pending: &PendingError,
 ) -> PyResult<Result<T, LabError>> {
     let is_cancelled = || outside.is_some_and(|flag| flag.load(Ordering::Relaxed));
-    // Of many short runs none may last until the flag is looked at below.
+    // With many short runs, none might last until the flag is checked below.
     if is_cancelled() {
         return Ok(Err(LabError::Cancelled));
     }
     let (ended, mut end) = mpsc::channel();
     let thread = std::thread::Builder::new().name("wafer run".to_owned()).spawn(move || {
-        // One thread state of the interpreter for all calls: to make one for each takes longer than
-        // most of what is called.
+        // Use one thread state of the interpreter for all calls: creating one for each takes longer
+        // than most of the called code.
         let outcome = Python::attach(|py| py.detach(run));
-        // Nobody waits any more after `GRACE`.
+        // After `GRACE`, nobody waits any more.
         let _ = ended.send(outcome);
     })?;
     let mut stopped: Option<Instant> = None;

@@ -1,4 +1,4 @@
-//! Statistics and endurance, as `wafer-record` computes them.
+//! Statistics and endurance, computed by `wafer-record`.
 
 use pyo3::prelude::*;
 use wafer_interface::Bytes;
@@ -25,7 +25,7 @@ pub(crate) fn volume_bytes(py: Python<'_>, volume: &str, capacity: u64) -> PyRes
     }
 }
 
-/// Returns the two-sided quantile of Student's t; NaN without a degree of freedom.
+/// Returns the two-sided quantile of Student's t; NaN without degrees of freedom.
 #[pyfunction]
 pub(crate) fn student(py: Python<'_>, freedom: u64, confidence: f64) -> PyResult<f64> {
     if !(confidence > 0.0 && confidence < 1.0) {

@@ -1,4 +1,4 @@
-//! Documents in which a command writes the part between two marks.
+//! Documents in which a command generates the part between two marks.
 
 use wafer_lab::LabError;
 
@@ -11,11 +11,11 @@ pub(crate) struct Marks {
 }
 
 impl Marks {
-    /// Returns `document` with the part replaced by `part`, marks included; an empty document becomes
-    /// `title` and the part.
+    /// Returns `document` with its generated part replaced by `part`, which includes the marks. An
+    /// empty document becomes `title` followed by `part`.
     ///
     /// # Errors
-    /// `label`, the document, is not empty and does not have both marks in order.
+    /// If the document, named `label`, is not empty and lacks the marks in order.
     pub(crate) fn replace(
         &self,
         label: &str,

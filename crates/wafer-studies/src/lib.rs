@@ -3,14 +3,14 @@
 //! # What it is
 //! - [`reproduce`]: published figures and the model's;
 //! - [`validate`]: measured curves and the model's;
-//! - [`ranking`]: policies compared, with what future knowledge reaches and a proven lower [`bound`];
+//! - [`ranking`]: policies compared, with the WAF of future knowledge and a proven lower [`bound`];
 //! - [`theory`]: closed forms of write amplification, an oracle for the device.
 //!
 //! # Error model
-//! [`LabError`](wafer_lab::LabError), one line each.
+//! [`LabError`](wafer_lab::LabError), each one line.
 //!
 //! # What it does not implement
-//! Running experiments: `wafer-lab` does.
+//! Running experiments: that is `wafer-lab`.
 
 pub mod bound;
 mod generated;

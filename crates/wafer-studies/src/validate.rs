@@ -1,8 +1,8 @@
-//! Measured curves as a study: each experiment that names a reference (`compare`) and has a `[validate]`
-//! table gives one row a volume.
+//! Validates measured curves as a study: each experiment that names a reference (`compare`) and has a
+//! `[validate]` table gives one row per volume.
 //!
 //! Rows, comparison and tables are those of [`reproduce`](crate::reproduce). Misses are results like any
-//! other; nothing hides them.
+//! other and are not hidden.
 
 use std::path::{Path, PathBuf};
 
@@ -33,7 +33,7 @@ pub struct Validation {
     pub version: String,
     /// Commit that the binary was built from, or "unknown".
     pub git: String,
-    /// One for each experiment.
+    /// A curve for each experiment.
     pub curves: Vec<Curve>,
 }
 
@@ -44,34 +44,34 @@ pub struct Curve {
     pub name: String,
     /// Device of the experiment.
     pub device: String,
-    /// Where the measured figures come from.
+    /// Source of the measured figures.
     pub source: Option<String>,
     /// Whether parameters were chosen from this curve.
     pub standing: Standing,
     /// Seeds that were run.
     pub seeds: Vec<u64>,
-    /// Seconds that the runs took together.
+    /// Total duration of the runs in seconds.
     pub wall_seconds: f64,
-    /// One for each volume.
+    /// A row for each volume.
     pub rows: Vec<CheckRow>,
 }
 
 /// Our figure next to the measured one at one volume.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CheckRow {
-    /// Multiples of the logical capacity.
+    /// Volume in multiples of the logical capacity.
     pub volume: f64,
     /// Measured cumulative WAF.
     pub measured: f64,
-    /// Ours, the mean over the seeds; null if there is none.
+    /// Our figure, the mean over the seeds; null if there is none.
     pub ours: Option<f64>,
     /// Minimum over the seeds.
     pub least: Option<f64>,
     /// Maximum over the seeds.
     pub most: Option<f64>,
-    /// (ours - measured) / measured, percent.
+    /// (ours - measured) / measured, in percent.
     pub difference_percent: Option<f64>,
-    /// Largest difference that counts as agreement, percent.
+    /// Largest difference that counts as agreement, in percent.
     pub tolerance_percent: f64,
     /// Whether the difference is within the tolerance.
     pub ok: bool,
@@ -84,7 +84,7 @@ const RUN: &str = "run";
 /// in the order given.
 ///
 /// # Errors
-/// A file of the folder is wrong, or no experiment has a name.
+/// If a file of the folder is invalid, or no experiment has a given name.
 pub fn experiments(
     folder: &Path,
     names: &[String],
@@ -122,10 +122,10 @@ pub fn experiments(
     names.iter().map(find).collect()
 }
 
-/// Plans the runs of experiments, each with so many seeds from its own on.
+/// Plans the runs of experiments, each with `seeds` seeds that start at its own.
 ///
 /// # Errors
-/// A reference cannot be read or does not reach a volume.
+/// If a reference cannot be read or does not reach a volume.
 pub fn plan(experiments: &[Experiment], seeds: u64) -> Result<Plan, LabError> {
     let mut plan = Plan {
         studies: Vec::new(),
@@ -144,7 +144,7 @@ pub fn plan(experiments: &[Experiment], seeds: u64) -> Result<Plan, LabError> {
     Ok(plan)
 }
 
-/// The curve of an experiment as a study.
+/// Returns the curve of an experiment as a study.
 fn study(experiment: &Experiment) -> Result<Study, LabError> {
     let (Some(checks), Some(path)) = (&experiment.checks, &experiment.compare) else {
         let reason = "an experiment to validate names `compare` and has a `validate` table";
@@ -182,7 +182,7 @@ fn study(experiment: &Experiment) -> Result<Study, LabError> {
 }
 
 impl Validation {
-    /// Returns the compared curves of experiments, from their table and runs.
+    /// Compares the curves of experiments, from their table and runs.
     pub fn new(experiments: &[Experiment], table: &Reproduction, outcomes: &Outcomes) -> Self {
         let curve = |experiment: &Experiment| {
             let name = &experiment.name;
@@ -231,7 +231,7 @@ pub fn markdown(table: &Reproduction) -> String {
 /// Returns a document with its generated part replaced by the table; an empty one becomes the table.
 ///
 /// # Errors
-/// `label`, the document, is not empty and does not have both marks in order.
+/// If the document, named `label`, is not empty and lacks the marks in order.
 pub fn update_document(
     table: &Reproduction,
     label: &str,

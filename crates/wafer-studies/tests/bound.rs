@@ -1,4 +1,4 @@
-//! The proven lower bound against an exhaustive search of all a tiny drive can do, which shares no code with it.
+//! The proven lower bound against an exhaustive search of a tiny drive's choices, which shares no code with it.
 
 use std::collections::BTreeMap;
 
@@ -32,22 +32,22 @@ fn bound(geometry: &Geometry, writes: &Writes) -> f64 {
     units.relocated_pages()
 }
 
-/// A unit of the search: who fills it (a handle, or none: relocated data), and what is in each written page; `None`
-/// was invalidated.
+/// A unit of the search: the handle that fills it (none for relocated data), and the content of each written page;
+/// `None` if it was invalidated.
 type Unit = (Option<u16>, Vec<Option<u64>>);
 
-/// All that a drive can do: at any moment erase any full unit, or one that relocation fills, after its valid pages
-/// were moved, each to any unit for relocated data with room.
+/// Everything a drive can do: at any time it may erase any full unit, or one filled by relocation, after moving
+/// each of its valid pages to any unit for relocated data with room.
 struct Search {
     units: usize,
     unit_pages: usize,
     writes: Writes,
-    /// The fewest relocations from a state on: writes done, and its units in order.
+    /// The fewest relocations from a state: writes done, and the sorted units.
     known: BTreeMap<(usize, Vec<Unit>), u32>,
 }
 
 impl Search {
-    /// Returns the fewest relocations of the writes from `at` on; `u32::MAX` where the drive is stuck.
+    /// Returns the fewest relocations for the writes from `at`; `u32::MAX` if the drive is stuck.
     fn least(&mut self, at: usize, mut units: Vec<Unit>) -> u32 {
         units.sort();
         if at == self.writes.len() {
@@ -64,7 +64,7 @@ impl Search {
         for victim in 0..key.1.len() {
             let (filled_by, pages) = &key.1[victim];
             let full = pages.len() == self.unit_pages;
-            // Nothing is gained by erasing what holds only valid pages.
+            // Erasing a unit without invalid pages gains nothing.
             if best == 0 || (filled_by.is_some() && !full) || pages.iter().all(Option::is_some) {
                 continue;
             }
@@ -79,7 +79,7 @@ impl Search {
         best
     }
 
-    /// Returns the units after a write; none if there is no room.
+    /// Returns the units after a write; `None` if there is no room.
     fn written(&self, at: usize, units: &[Unit]) -> Option<Vec<Unit>> {
         let (page, handle) = self.writes[at];
         let mut units = units.to_vec();
@@ -97,7 +97,7 @@ impl Search {
         Some(units)
     }
 
-    /// Returns all ways to put pages of a victim into units for relocated data, new ones included.
+    /// Returns all ways to move pages of a victim to units for relocated data, including new ones.
     fn moved(&self, units: &[Unit], victim: usize, pages: &[u64]) -> Vec<Vec<Unit>> {
         let Some((page, rest)) = pages.split_first() else { return vec![units.to_vec()] };
         let mut all = Vec::new();
@@ -119,7 +119,7 @@ impl Search {
     }
 }
 
-/// A device of 234 reclaim units of 64 pages, 200 of them logical.
+/// Returns a device of 234 reclaim units of 64 pages, 200 of them logical.
 fn config(handles: u16) -> DeviceConfig {
     DeviceConfig {
         capacity: Bytes(200 * UNIT * PAGE),
@@ -145,7 +145,7 @@ fn config(handles: u16) -> DeviceConfig {
     }
 }
 
-/// Returns the geometry of a device too small for the reserve that a real one needs: the search has none.
+/// Returns the geometry of a device too small for the reserve of a real one: the search has none.
 fn tiny(units: u64, unit_pages: u64, pages: u64, handles: u16) -> Geometry {
     let mut geometry = Geometry::resolve(&config(handles)).unwrap();
     geometry.ru_count = units as u32;
@@ -190,7 +190,7 @@ fn no_drive_relocates_less_than_the_bound() {
     assert!(positive > 5 && closest > 0.2, "above 0 in {positive} cases, at most {closest}");
 }
 
-/// On a device of some size the bound is above 1 and below every policy.
+/// On a device of realistic size, the bound is above 1 and below every policy.
 #[test]
 fn no_policy_is_below_the_bound() {
     let mut config = config(2);

@@ -1,5 +1,5 @@
 //! The shipped experiments: every file can be read and checked, its references exist and reach the
-//! volumes that are validated, and one runs, scaled down.
+//! validated volumes, and one of them runs scaled down.
 
 use std::path::{Path, PathBuf};
 
@@ -45,7 +45,7 @@ fn every_shipped_experiment_can_run() {
     }
 }
 
-/// The folders of studies: applications, whose figures depend on what the studies do not say.
+/// The folders of studies: applications, whose figures depend on what the studies do not state.
 #[test]
 fn every_experiment_of_a_study_can_run() {
     let folders = std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
@@ -53,7 +53,7 @@ fn every_experiment_of_a_study_can_run() {
     for folder in folders.filter(|path| path.is_dir()) {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
-            // The table of the study itself; its own tests read it.
+            // The file of the study itself is read by its own tests.
             if path.file_name().is_some_and(|name| name == "study.toml") {
                 continue;
             }

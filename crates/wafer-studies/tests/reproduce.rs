@@ -1,5 +1,5 @@
-//! The shipped studies: every file can be read, every row can be computed from a small run, and what the
-//! binary carries is what the repository has.
+//! The shipped studies: every file can be read, every row can be computed from a small run, and the
+//! binary contains the same files as the repository.
 
 use std::path::{Path, PathBuf};
 
@@ -70,12 +70,12 @@ fn the_binary_carries_the_configurations() {
         let text = std::fs::read_to_string(study.folder.join("study.toml")).unwrap();
         assert_eq!(text, std::fs::read_to_string(theirs).unwrap());
     }
-    // Traces are data and stay outside.
+    // Traces are data and are not embedded.
     assert!(wafer_config::shipped_files().all(|path| !path.ends_with(".trace")));
 }
 
-/// Reclaim units of 256 pages are too small for figures that mean something, but every row must have
-/// one, and those of the order of configurations must hold.
+/// Reclaim units of 256 pages are too small for meaningful figures, but every row must have one, and
+/// the order of configurations must be right.
 #[test]
 fn every_study_runs_scaled_down() {
     let scaled = tempfile::tempdir().unwrap();
@@ -112,7 +112,7 @@ fn every_study_runs_scaled_down() {
     let html = table.html();
     assert!(html.contains("<th scope=\"row\">fio/conventional</th>"), "{html}");
     assert!(html.contains("<th scope=\"col\">verdict</th>"), "{html}");
-    // One seed has no spread; numbers are to the right, with a minus sign.
+    // A single seed has no spread; numbers are aligned right, with a minus sign.
     let numbers: Vec<&str> = html.split("<td class=\"number\">").skip(1).collect();
     assert!(numbers.iter().any(|cell| cell.starts_with("–<")), "{html}");
     assert!(numbers.iter().all(|cell| !cell.starts_with('-')), "{html}");
@@ -186,7 +186,7 @@ fn missing_data_fails_its_rows_and_no_others() {
     let (name, reason) = &plan.missing[0];
     assert!(reason.contains("f2fs-captured-fdp.toml:15: trace: no such file: "), "{reason}");
     let table = Reproduction::new(&plan, &Outcomes::new(), 0.0);
-    // A scale below the study's own is why a figure misses that has no other reason.
+    // A scale below the study's own explains a miss without another reason.
     let unexplained = |table: &Reproduction| table.rows.iter().any(|row| row.reason.is_none());
     assert!(!unexplained(&table));
     let whole = Plan::new(&studies, &choice(&["warp"], 8192), folder.path()).unwrap();

@@ -1,12 +1,12 @@
-//! A running drive in the terminal.
+//! Shows a running drive in the terminal.
 //!
 //! # What it is
-//! [`Remote`] asks a server for the state of its drive; [`print()`] shows it once; [`watch`] shows it until a key ends it.
-//! `screen.rs` draws.
+//! [`Remote`] requests the state of a drive from its server; [`print()`] shows it once; [`watch`] shows it until a key
+//! ends it. `screen.rs` draws.
 //!
 //! # Error model
-//! A server that does not answer, or answers something else, is one line with its address. While the screen is shown it
-//! stands there, and the server is asked again.
+//! If a server does not respond, or responds with something else, the error is one line with its address. The screen
+//! shows that line, and the server is asked again.
 
 mod screen;
 
@@ -23,15 +23,15 @@ use self::screen::{Screen, draw};
 use wafer_output as output;
 use wafer_output::Table;
 
-/// Why the state of a drive cannot be shown.
+/// An error that prevents showing the state of a drive.
 #[derive(Debug, thiserror::Error)]
 pub enum TopError {
-    /// A server does not give the state of a drive.
+    /// A server does not return the state of a drive.
     #[error("{address}: {reason}")]
     Server {
-        /// What was asked.
+        /// The address of the request.
         address: String,
-        /// Why it was in vain.
+        /// The reason.
         reason: String,
     },
     /// The terminal cannot be used.
@@ -39,7 +39,7 @@ pub enum TopError {
     Terminal(#[from] std::io::Error),
 }
 
-/// The server at the other end.
+/// A server of a drive.
 pub struct Remote {
     agent: ureq::Agent,
     address: String,
@@ -47,11 +47,11 @@ pub struct Remote {
 }
 
 impl Remote {
-    /// Returns the server at an address, without `http://` too, which may hold the token as `?token=TOKEN`. A port alone
-    /// is one of this machine.
+    /// Returns the server at an address, with or without `http://`, which may contain the token as `?token=TOKEN`. A
+    /// port alone is on this machine.
     pub fn new(url: &str, token: Option<&str>) -> Self {
         let config = ureq::Agent::config_builder().timeout_global(Some(Duration::from_secs(5)));
-        // The address as it was printed may hold the token.
+        // The printed address may contain the token.
         let (address, query) = url.split_once('?').unwrap_or((url, ""));
         let scheme = match address.parse::<u16>() {
             Ok(_) => "http://127.0.0.1:",
@@ -66,10 +66,10 @@ impl Remote {
         }
     }
 
-    /// Returns the newest state of the device.
+    /// Returns the current state of the drive.
     ///
     /// # Errors
-    /// The server does not answer, or is none of ours.
+    /// If the server does not respond, or is not wafer.
     pub fn state<T: DeserializeOwned>(&self) -> Result<T, TopError> {
         let mut request = self.agent.get(&self.address);
         if let Some(token) = &self.token {
@@ -93,7 +93,7 @@ impl Remote {
     }
 }
 
-/// Returns whether the port of an address is one, or left out. The client would take another one instead.
+/// Returns whether the port of an address is valid or omitted. The client would replace an invalid one.
 fn has_port(address: &str) -> bool {
     let authority = address.split("://").nth(1).and_then(|rest| rest.split('/').next());
     let port = authority.and_then(|authority| authority.rsplit_once(':'));
@@ -109,7 +109,7 @@ fn units(of: &Snapshot) -> String {
     format!("{free} free, {open} open, {closed} closed")
 }
 
-/// Returns the median and 99th percentile of the latency of each direction, if there is a clock.
+/// Returns the median and 99th-percentile latency of each direction, if there is a clock.
 fn latencies(of: &Snapshot) -> impl Iterator<Item = String> {
     of.time.iter().flat_map(|time| time.each()).map(|(direction, all)| {
         let us = |at: &str| all.percentiles_us.get(at).copied().unwrap_or_default();
@@ -135,7 +135,7 @@ const HANDLES: [&str; 5] = ["handle", "host", "media", "WAF", "moved by GC"];
 /// Prints a state.
 ///
 /// # Errors
-/// Stdout cannot be written.
+/// If stdout cannot be written.
 pub fn print(now: &Snapshot) -> Result<(), TopError> {
     let mut out = output::styled();
     writeln!(
@@ -158,15 +158,15 @@ pub fn print(now: &Snapshot) -> Result<(), TopError> {
     Ok(out.flush()?)
 }
 
-/// Gives the terminal back as it was before [`watch`].
+/// Restores the terminal to its state before [`watch`].
 pub fn restore() {
     ratatui::restore();
 }
 
-/// Shows the state of a drive in the terminal, from `first` on, until the user ends it.
+/// Shows the state of a drive in the terminal, beginning with `first`, until the user ends it.
 ///
 /// # Errors
-/// The terminal cannot be used.
+/// If the terminal cannot be used.
 pub fn watch(server: &Remote, interval: Duration, first: Snapshot) -> Result<(), TopError> {
     let mut terminal = ratatui::try_init()?;
     let ended = show(&mut terminal, server, interval, first);

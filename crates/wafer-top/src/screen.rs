@@ -1,8 +1,8 @@
-//! The screen of `wafer top`, laid out by the size of the terminal.
+//! The screen of `wafer top`, laid out for the size of the terminal.
 //!
-//! A line of facts on top is broken where it must be, so that nothing is cut. Then the table of handles gets the rows
-//! it needs, FDP events and charts share the rest. On a wide terminal charts stand on the left, handles and events on
-//! the right; on a narrow one everything stands in one column, and bandwidth is charted where there is room.
+//! The facts at the top are broken into lines, so nothing is cut off. Then the table of handles gets the rows it
+//! needs; FDP events and charts share the rest. A wide terminal has charts on the left, handles and events on the
+//! right; a narrow one has a single column, with charts of bandwidth if there is room.
 
 use std::collections::VecDeque;
 use std::time::{Duration, SystemTime};
@@ -21,15 +21,15 @@ use wafer_record::text::printable;
 use super::{HANDLES, handles, latencies, units, waf};
 use wafer_output as output;
 
-/// Number of values that a chart remembers.
+/// Number of values in a chart.
 const MEMORY: usize = 512;
-/// Columns of a terminal that holds two columns of panes.
+/// Minimum width of a terminal with two columns of panes.
 const WIDE: u16 = 110;
 /// Widths of the table's columns.
 const WIDTHS: [u16; 5] = [8, 12, 12, 8, 14];
-/// Rows of a chart that can be read, borders included.
+/// Minimum rows of a readable chart, including borders.
 const CHART: u16 = 4;
-/// Rows of the events, borders included.
+/// Rows of the events, including borders.
 const EVENTS: u16 = 3;
 
 /// Contents of the screen.
@@ -37,14 +37,14 @@ const EVENTS: u16 = 3;
 pub(super) struct Screen {
     last: Snapshot,
     before: Option<Snapshot>,
-    /// Instantaneous WAF in thousandths above 1, the newest first.
+    /// Instantaneous WAF in thousandths above 1, newest first.
     wafs: VecDeque<u64>,
-    /// Host and media writes in bytes per second, the newest first.
+    /// Host and media writes in bytes per second, newest first.
     rates: [VecDeque<u64>; 2],
-    /// Why the newest state could not be read.
+    /// Error of the latest read.
     pub(super) error: Option<String>,
     pub(super) paused: bool,
-    /// Handles scrolled past.
+    /// Number of handles scrolled past.
     pub(super) scroll: u16,
 }
 
@@ -91,7 +91,7 @@ impl Screen {
         output::waf(Waf::of(host, media).ratio())
     }
 
-    /// Returns what stands on top, the most important first.
+    /// Returns the facts at the top, most important first.
     fn facts(&self) -> Vec<String> {
         let Snapshot { seconds, counters, live, .. } = &self.last;
         let state = match (&self.error, self.paused) {
@@ -125,7 +125,7 @@ impl Screen {
     }
 }
 
-/// Breaks facts into lines of `width` columns, between facts where possible, else between words.
+/// Breaks facts into lines of `width` columns, between facts if possible, else between words.
 fn flow(facts: &[String], width: u16) -> Vec<String> {
     let width = usize::from(width.max(1));
     let columns = |text: &str| Line::from(text).width();
@@ -160,7 +160,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, screen: &Screen) {
     let [head, body] =
         Layout::vertical([Constraint::Length(lines.len() as u16), Constraint::Min(0)]).areas(area);
     frame.render_widget(Paragraph::new(lines), head);
-    // Borders and the header.
+    // Includes borders and the header.
     let needed = handles(&screen.last).count() as u16 + 3;
     if area.width >= WIDE {
         let right = WIDTHS.iter().sum::<u16>() + WIDTHS.len() as u16 + 1;
@@ -179,7 +179,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, screen: &Screen) {
         return;
     }
     let free = body.height.saturating_sub(needed);
-    // Handles first; what is left goes to the WAF, then to events, then to bandwidth.
+    // Handles come first; the remaining rows go to the WAF, then to events, then to bandwidth.
     let chart = free.saturating_sub(EVENTS).clamp(CHART.min(body.height / 3), 8);
     let events = free.saturating_sub(chart).clamp(EVENTS.min(body.height / 4), 10);
     let rates = free.saturating_sub(chart + events).min(2 * 8);
@@ -198,7 +198,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, screen: &Screen) {
     draw_events(frame, screen, newest);
 }
 
-/// Draws the newest values, the last one on the right.
+/// Draws the newest values, with the latest on the right.
 fn draw_chart(
     frame: &mut Frame<'_>,
     values: &VecDeque<u64>,
@@ -232,7 +232,7 @@ fn draw_rates(frame: &mut Frame<'_>, screen: &Screen, host: Rect, media: Rect) {
 fn draw_handles(frame: &mut Frame<'_>, screen: &Screen, area: Rect) {
     let all = handles(&screen.last).count();
     let shown = usize::from(area.height.saturating_sub(3));
-    // No further than to the last handle.
+    // Not past the last handle.
     let first = usize::from(screen.scroll).min(all.saturating_sub(shown));
     let title = if all > shown {
         format!(" handles, rows {} to {} of {all} ", first + 1, (first + shown).min(all))
@@ -255,12 +255,12 @@ fn draw_events(frame: &mut Frame<'_>, screen: &Screen, area: Rect) {
 
 /// Formats an event.
 fn event_line(event: &wafer_record::Event) -> Line<'static> {
-    // Since the drive began, or since 1970 if a host has set its clock.
+    // Since the start of the drive, or since 1970 if a host has set its clock.
     let moment = match event.seconds {
         s if s > 1e8 => rfc3339(SystemTime::UNIX_EPOCH + Duration::from_secs_f64(s.min(1e11))),
         s => format!("{s:>9.1} s"),
     };
-    // Nothing of it acts on the terminal.
+    // Escaped, so it cannot control the terminal.
     Line::from(printable(&format!("{moment}  {}  {}", event.kind, event.text)).into_owned())
 }
 
@@ -293,7 +293,7 @@ mod tests {
         Snapshot { seconds, counters, handles, live, ..Snapshot::default() }
     }
 
-    /// A drive with eight handles that was watched for a minute.
+    /// Returns the screen of a drive with eight handles after a minute.
     fn watched() -> Screen {
         let mut screen = Screen::default();
         for second in 0..60 {
@@ -363,7 +363,7 @@ mod tests {
             for fact in screen.facts() {
                 assert!(text.contains(&fact), "{width}x{height}: {fact} in\n{text}");
             }
-            // Handles 0 and 7, and what GC fills.
+            // Handles 0 and 7, and GC.
             for waf in ["1.000 ", "1.700 ", "3.000 "] {
                 assert!(text.contains(waf), "{width}x{height}: {waf} in\n{text}");
             }

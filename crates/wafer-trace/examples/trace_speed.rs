@@ -1,8 +1,8 @@
-//! Requests per second of every reader on one core, beside how fast memory is copied.
+//! Measures every reader in requests per second on one core, next to the speed of copying memory.
 //!
-//!     cargo run --release -p wafer-workload --example trace_speed [FILE.md]
+//!     cargo run --release -p wafer-trace --example trace_speed [FILE.md]
 //!
-//! The table goes to stdout, with a file there with a heading.
+//! Prints the table to stdout, or writes it to FILE.md under a heading.
 
 use std::hint::black_box;
 use std::io::{Cursor, Write as _};
@@ -14,7 +14,7 @@ use rand_xoshiro::rand_core::{RngCore as _, SeedableRng as _};
 use wafer_trace::{Scan, TraceOptions, TraceReader, write_capture};
 
 const REQUESTS: u64 = 1_000_000;
-/// The fastest counts: the machine may be busy.
+/// Repetitions; the fastest counts, because the machine may be busy.
 const TIMES: usize = 5;
 
 fn text(mut line: impl FnMut(u64, u64, &mut Vec<u8>)) -> Vec<u8> {
@@ -26,7 +26,7 @@ fn text(mut line: impl FnMut(u64, u64, &mut Vec<u8>)) -> Vec<u8> {
     out
 }
 
-/// Adds the line of a trace to the table.
+/// Adds the row of a trace to the table.
 fn measure(table: &mut String, name: &str, bytes: &[u8]) {
     let mut best = f64::MAX;
     let mut format = "";
@@ -61,7 +61,7 @@ fn measure(table: &mut String, name: &str, bytes: &[u8]) {
     table.push_str(&line);
 }
 
-/// The same requests in wafer's own format.
+/// Returns the same requests in wafer's own format.
 fn captured(trace: &[u8]) -> Vec<u8> {
     let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
     file.write_all(trace).expect("a temporary file");

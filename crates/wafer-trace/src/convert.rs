@@ -1,4 +1,4 @@
-//! Any trace as a capture.
+//! Converts any trace to a capture.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -16,10 +16,10 @@ use super::request::Request;
 use super::scan::{Filter, Scan, sectors};
 use super::stream::CAPTURE;
 
-/// Requests that wait to be put in order of time: as far as a run with a clock looks ahead in a trace.
+/// Requests held back to put them in order of time: as far as a run with a clock looks ahead.
 const WINDOW: usize = 4096;
 
-/// Returns notices on the names of a trace that its capture does not keep, one line each.
+/// Returns notices on the names of a trace that its capture loses, one line each.
 pub fn lost_in_capture(scan: &Scan) -> Vec<String> {
     let path = scan.path.display();
     let mut lost = Vec::new();
@@ -36,12 +36,12 @@ pub fn lost_in_capture(scan: &Scan) -> Vec<String> {
     lost
 }
 
-/// Writes the requests of a trace, from where the reader is, as a capture. Each volume becomes a namespace as large as
-/// its last write; [`lost_in_capture`] lists the names that are lost. The header describes a drive that the requests
-/// fit on, which is nobody's: captures of real drives have theirs. `level` is zstd's, 1 to 22.
+/// Writes the requests of a trace, from the reader's position, as a capture. A capture keeps its header. For other
+/// formats, the header describes an invented drive that the requests fit on: each volume becomes a namespace that ends
+/// after its last write. [`lost_in_capture`] lists the names that are lost. `level` is zstd's, 1 to 22.
 ///
 /// # Errors
-/// When `out` cannot be written, or the trace has more than 255 volumes.
+/// If `out` cannot be written, or the trace has more than 255 volumes.
 pub fn write_capture<W: Write>(
     mut reader: TraceReader,
     scan: &Scan,
@@ -61,7 +61,7 @@ pub fn write_capture<W: Write>(
     let mut capture = CaptureWriter::with_level(out, &header, level)?;
     let mut filter = Filter::new(options);
     let mut requests = Vec::new();
-    // Some traces are not quite in order of time; a capture is.
+    // Some traces are not quite in order of time; a capture must be.
     let (mut waiting, mut number, mut last) = (BTreeMap::new(), 0u64, 0);
     while reader.read(&mut requests) {
         for request in requests.drain(..).filter(|r| filter.passes(r, &reader)) {
@@ -110,7 +110,7 @@ fn write<W: Write>(
     Ok(())
 }
 
-/// A capture keeps its namespace numbers; volumes of other formats are numbered as they appear.
+/// Returns the namespace of a volume: its number in a capture, otherwise its index.
 fn namespace(reader: &TraceReader, volume: u32) -> u8 {
     if reader.header().is_some() {
         let name = reader.names().volumes().get(volume as usize);
@@ -120,7 +120,7 @@ fn namespace(reader: &TraceReader, volume: u32) -> u8 {
     volume as u8
 }
 
-/// A header for requests that were recorded on no drive that is known.
+/// Returns a header for requests recorded on an unknown drive.
 fn made_up(scan: &Scan) -> CaptureHeader {
     let sizes: Vec<u64> =
         scan.volumes.iter().map(|v| v.end.next_multiple_of(GRANULE).max(GRANULE)).collect();

@@ -1,5 +1,4 @@
-//! From bytes to requests: what every format implements, and the part that all formats of lines
-//! share.
+//! From bytes to requests: the interface of all formats, and the part that line formats share.
 
 use wafer_interface::Op;
 
@@ -11,24 +10,24 @@ pub(crate) struct Decoded {
     pub(crate) requests: Vec<Request>,
     pub(crate) names: Names,
     pub(crate) faults: Faults,
-    /// Lines or records passed so far: the number of the one at work is one more.
+    /// Number of lines or records passed so far, excluding the current one.
     pub(crate) position: u64,
 }
 
 /// A decoder of one format.
 pub(crate) trait Decoder: Send {
-    /// Decodes whole records from the start of `input` and returns the bytes they took. The rest is passed
-    /// again, with more behind it unless `last`, which means that nothing follows. What a decoder leaves of the
-    /// last input without having decoded a request is not passed again.
+    /// Decodes whole records from the start of `input` and returns the number of bytes consumed. The rest is
+    /// passed again, followed by more input unless `last` is set. If `last` is set and a call decodes no
+    /// request, the bytes it leaves are not passed again.
     fn decode(&mut self, input: &[u8], last: bool, out: &mut Decoded) -> usize;
 }
 
-/// Damaged records: all are counted, the first few are kept.
+/// Damaged records: all are counted, and the first few are kept.
 #[derive(Clone, Debug, Default)]
 pub struct Faults {
-    /// Damaged records.
+    /// Number of damaged records.
     pub count: u64,
-    /// The first of them: line or record number from 1, and what is wrong.
+    /// The first ones: line or record number from 1, and the reason.
     pub first: Vec<(u64, &'static str)>,
 }
 
@@ -49,15 +48,15 @@ impl Faults {
 /// The result of a line: a request, nothing of interest, or an error.
 pub(crate) type Parsed = Result<Option<Request>, &'static str>;
 
-/// A format of lines.
+/// A line-based format.
 pub(crate) trait LineFormat: Send {
-    /// Parses one line without its end; never one that is empty or a comment (`#`).
+    /// Parses one line without its line end; never an empty line or a comment (`#`).
     fn line(&mut self, line: &[u8], names: &mut Names) -> Parsed;
 }
 
-/// A format of lines of which one can be several requests.
+/// A line-based format in which one line can be several requests.
 pub(crate) trait LineRequests: Send {
-    /// Parses one line as [`LineFormat::line`], and appends its requests to `out`.
+    /// Parses one line like [`LineFormat::line`], and appends its requests to `out`.
     fn requests(
         &mut self,
         line: &[u8],
@@ -79,16 +78,16 @@ impl<F: LineFormat> LineRequests for F {
     }
 }
 
-/// A line longer than this is damaged; no format has any near it.
+/// Maximum length of a line; longer ones are damaged.
 pub(crate) const LONGEST_LINE: usize = 64 << 10;
 
-/// A decoder stops after this many requests: a short line can stand for many.
+/// Number of requests after which a decoder stops: a short line can stand for many.
 const MOST_AT_ONCE: usize = 1 << 18;
 
-/// A format of lines as a decoder.
+/// A decoder of a line-based format.
 pub(crate) struct Lines<F> {
     format: F,
-    /// Whether the rest of a line that is too long is being skipped.
+    /// Whether the rest of an overlong line is being skipped.
     skipping: bool,
 }
 
@@ -146,7 +145,7 @@ impl<F: LineRequests> Decoder for Lines<F> {
     }
 }
 
-/// Bytes of the unit that most formats count addresses in.
+/// Bytes of a sector, the unit of addresses in most formats.
 pub(crate) const SECTOR: u64 = 512;
 
 /// Converts sectors to bytes.
@@ -154,9 +153,9 @@ pub(crate) fn sectors(count: u64) -> Result<u64, &'static str> {
     count.checked_mul(SECTOR).ok_or("an address of more than 2^64 bytes")
 }
 
-/// More than any system moves in one request: most likely a shifted column.
+/// Maximum bytes of a read or write; a longer one is most likely a shifted column.
 pub(crate) const LARGEST_TRANSFER: u64 = 4 << 30;
-/// A request of this many bytes may deallocate a whole drive; what is longer is damage.
+/// Maximum bytes of a deallocation, which may cover a whole drive.
 pub(crate) const LARGEST: u64 = 1 << 50;
 
 /// Refuses requests that no drive can serve.

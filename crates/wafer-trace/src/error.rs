@@ -1,4 +1,4 @@
-//! What can be wrong with a trace.
+//! Errors of traces.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use wafer_record::files::unreadable;
 
 use super::format::FORMATS;
 
-/// A trace cannot be used. One line, with the file.
+/// A trace that cannot be used. Displays as one line that names the file.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     /// The file cannot be read.
@@ -15,24 +15,24 @@ pub enum TraceError {
     Io {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         #[source]
         source: io::Error,
     },
-    /// No format fits.
+    /// No format matches.
     #[error("{}: {}", path.display(), unknown(*empty))]
     Unknown {
         /// The file.
         path: PathBuf,
-        /// It holds nothing.
+        /// Whether the file is empty.
         empty: bool,
     },
-    /// A damaged record and `strict`.
+    /// Damaged records with `strict` set.
     #[error("{first} ({count} damaged in all; without `strict` they are left out)")]
     Damaged {
-        /// The first, with its place.
+        /// The first damaged record, with its position.
         first: String,
-        /// Damaged records.
+        /// Number of damaged records.
         count: u64,
     },
     /// An option that does not fit the trace or the device.
@@ -40,7 +40,7 @@ pub enum TraceError {
     Option {
         /// The trace.
         path: PathBuf,
-        /// What is wrong, naming the option.
+        /// The problem, naming the option.
         reason: String,
     },
 }

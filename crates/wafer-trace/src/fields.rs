@@ -1,4 +1,4 @@
-//! Fields of lines: numbers and times as bytes.
+//! Fields of lines: parses numbers and times from bytes.
 
 use atoi::FromRadix10Checked as _;
 
@@ -9,15 +9,15 @@ pub(crate) fn number(field: &[u8]) -> Option<u64> {
     (used == field.len() && used > 0).then_some(value?)
 }
 
-/// As [`number`], with blanks at both ends removed.
+/// Like [`number`], ignoring blanks at both ends.
 #[inline]
 pub(crate) fn padded(field: &[u8]) -> Option<u64> {
-    // Hardly a file has any: the common case first.
+    // The common case first: hardly any file has blanks.
     number(field).or_else(|| number(field.trim_ascii()))
 }
 
-/// Reads a time in units of `nanos` nanoseconds, with or without a fraction, as nanoseconds. Whole numbers
-/// wrap: some formats count from 1601.
+/// Reads a time in units of `nanos` nanoseconds, with or without a fraction, and returns nanoseconds.
+/// Whole numbers wrap: some formats count from 1601.
 #[inline]
 pub(crate) fn time(field: &[u8], nanos: u64) -> Option<u64> {
     if let Some(whole) = number(field) {
@@ -27,7 +27,7 @@ pub(crate) fn time(field: &[u8], nanos: u64) -> Option<u64> {
     Some(whole.wrapping_mul(nanos).wrapping_add(part))
 }
 
-/// Reads seconds with a fraction, as nanoseconds: `0.551706`, `12`, `1538323199.5`.
+/// Reads seconds with or without a fraction as nanoseconds: `0.551706`, `12`, `1538323199.5`.
 #[inline]
 pub(crate) fn seconds(field: &[u8]) -> Option<u64> {
     let (whole, part) = decimal(field.trim_ascii(), 1_000_000_000)?;
@@ -65,7 +65,7 @@ pub(crate) fn words<const N: usize>(line: &[u8]) -> ([&[u8]; N], usize) {
     first(line.split(u8::is_ascii_whitespace).filter(|w| !w.is_empty()))
 }
 
-/// Returns the first `N` items, and the number of all.
+/// Returns the first `N` items, and the total number of items.
 #[inline]
 fn first<'a, const N: usize>(items: impl Iterator<Item = &'a [u8]>) -> ([&'a [u8]; N], usize) {
     let mut fields = [&[][..]; N];
@@ -79,14 +79,14 @@ fn first<'a, const N: usize>(items: impl Iterator<Item = &'a [u8]>) -> ([&'a [u8
     (fields, count)
 }
 
-/// Fields of a line that commas divide, without blanks around them.
+/// The comma-separated fields of a line, without surrounding blanks.
 pub(crate) struct Columns<'a> {
     fields: [&'a [u8]; 16],
     count: usize,
 }
 
 impl<'a> Columns<'a> {
-    /// Splits a line; fields after the sixteenth are left alone.
+    /// Splits a line; ignores fields after the sixteenth.
     pub(crate) fn of(line: &'a [u8]) -> Self {
         let (fields, count) = split(line, b',');
         Columns { fields: fields.map(<[u8]>::trim_ascii), count }
@@ -97,7 +97,7 @@ impl<'a> Columns<'a> {
         self.fields.get(column).copied().unwrap_or_default()
     }
 
-    /// Returns the first field with one of these names, in a line that is a header.
+    /// Returns the first field of a header line with one of these names.
     pub(crate) fn find(&self, names: &[&str]) -> Option<usize> {
         let fields = &self.fields[..self.count.min(self.fields.len())];
         fields.iter().position(|f| names.iter().any(|n| f.eq_ignore_ascii_case(n.as_bytes())))

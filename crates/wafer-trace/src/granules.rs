@@ -1,15 +1,15 @@
-//! Where a trace writes: a set of granules, kept as ranges, so that its size depends on the gaps between them
-//! and not on their number.
+//! The addresses that a trace writes: a set of granules, kept as ranges. Its size depends on the number of
+//! gaps, not on the number of granules.
 
 use std::collections::BTreeMap;
 
-/// Bytes of a granule: the unit in which a scan remembers where a trace writes.
+/// Bytes of a granule, the unit in which a scan records written addresses.
 pub const GRANULE: u64 = 1 << 20;
 
 /// Granules as ranges that neither overlap nor touch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Granules {
-    /// First granule, one past the last, and how many granules lie in earlier ranges; ascending.
+    /// First granule, one past the last, and the number of granules in earlier ranges; ascending.
     ranges: Vec<(u64, u64, u64)>,
 }
 
@@ -19,12 +19,12 @@ impl Granules {
         self.ranges.last().map_or(0, |(first, end, before)| before + (end - first))
     }
 
-    /// Reports whether there is none.
+    /// Returns whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
 
-    /// Returns the bytes of memory that the set takes.
+    /// Returns the memory that the set takes, in bytes.
     pub fn memory_bytes(&self) -> u64 {
         size_of_val(self.ranges.as_slice()) as u64
     }
@@ -41,17 +41,17 @@ impl Granules {
     }
 }
 
-/// A set that grows.
+/// A set under construction.
 #[derive(Debug, Default)]
 pub(super) struct Growing {
     /// First granule to one past the last.
     ranges: BTreeMap<u64, u64>,
-    /// The range that grew last: most writes are near the one before.
+    /// The range that grew last: most writes are near the previous one.
     latest: (u64, u64),
 }
 
 impl Growing {
-    /// Adds `first..end`. Returns how many ranges there are more; fewer if it joins some.
+    /// Adds `first..end`. Returns the growth of the number of ranges, negative if some were joined.
     #[inline]
     pub(super) fn add(&mut self, first: u64, end: u64) -> i64 {
         if first >= self.latest.0 && end <= self.latest.1 || first >= end {
@@ -73,7 +73,7 @@ impl Growing {
 
     fn join(&mut self, mut first: u64, mut end: u64) -> i64 {
         let before = self.ranges.len() as i64;
-        // Every range that overlaps or touches becomes part of the new one.
+        // Merge every range that overlaps or touches the new one.
         while let Some((&start, &stop)) = self.ranges.range(..=end).next_back() {
             if stop < first {
                 break;
@@ -86,7 +86,6 @@ impl Growing {
         self.ranges.len() as i64 - before
     }
 
-    /// Returns the set.
     pub(super) fn finish(self) -> Granules {
         let mut before = 0;
         let ranked = self.ranges.into_iter().map(|(first, end)| {

@@ -1,5 +1,5 @@
-//! Bytes of a trace file: plain, gzip, zstd or xz, told apart by their first bytes, and the frames of
-//! a capture.
+//! Bytes of a trace file: plain, gzip, zstd or xz, distinguished by their first bytes, and the frames
+//! of a capture.
 
 use std::fs::File;
 use std::io::{self, Cursor, Read};
@@ -12,28 +12,28 @@ use wafer_record::capture;
 
 use super::per_cpu;
 
-/// Bytes inspected to detect what a file is.
+/// Bytes inspected to detect the format of a file.
 pub(super) const HEAD: usize = 256 << 10;
 
-/// A trace's bytes without compression.
+/// The uncompressed bytes of a trace.
 pub(super) struct Input {
     pub(super) bytes: Box<dyn Read + Send>,
-    /// The header of a capture, whose records `bytes` then are.
+    /// The header, if the file is a capture; `bytes` then has only its records.
     pub(super) capture: Option<Vec<u8>>,
 }
 
-/// A capture's header is not longer.
+/// Maximum bytes of a capture's header.
 const LONGEST_HEADER: u32 = 16 << 20;
-/// Bytes of memory that unpacking xz may take: four times what `xz -9` makes it need.
+/// Memory limit for unpacking xz, in bytes: four times what files of `xz -9` need.
 const XZ_MEMORY: u64 = 256 << 20;
-/// Compression within compression is followed this deep.
+/// Maximum depth of nested compression.
 const DEPTH: usize = 3;
-/// Maximum bytes that one byte of a file may unpack to, once more than [`FREE`] were unpacked. Text of traces gives up
-/// to 50; gzip allows 1,032, and zstd and xz more than ten thousand.
+/// Maximum unpacked bytes per packed byte, once more than [`FREE`] were unpacked. Text of traces reaches up to 50;
+/// gzip allows 1,032, and zstd and xz more than ten thousand.
 pub(super) const RATIO: u64 = 200;
 const FREE: u64 = 1 << 30;
 
-/// Counts the bytes that are read of a file.
+/// Counts the bytes read from a file.
 struct Counted<R> {
     inner: R,
     count: Arc<AtomicU64>,
@@ -47,8 +47,8 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// Unpacked bytes, which end with an error of kind [`io::ErrorKind::FileTooLarge`] where there are out of all
-/// proportion more of them than of packed ones: a few megabytes could keep a reader busy for hours.
+/// Unpacked bytes. Reading fails with [`io::ErrorKind::FileTooLarge`] when they outnumber the packed ones out
+/// of all proportion: otherwise, a few megabytes could keep a reader busy for hours.
 struct Proportionate<R> {
     inner: R,
     unpacked: u64,
@@ -68,7 +68,6 @@ impl<R: Read> Read for Proportionate<R> {
     }
 }
 
-/// Opens a file.
 pub(super) fn open(path: &Path) -> io::Result<Input> {
     let file = File::open(path)?;
     if file.metadata()?.is_dir() {
@@ -109,7 +108,7 @@ fn layers(mut bytes: Box<dyn Read + Send>) -> io::Result<Input> {
     Ok(Input { bytes, capture: None })
 }
 
-/// The header and the records of a capture (docs/reference/capture-format.md).
+/// Reads the header and opens the records of a capture (docs/reference/capture-format.md).
 fn capture_frames(mut bytes: Box<dyn Read + Send>) -> io::Result<Input> {
     let invalid = |reason: String| io::Error::new(io::ErrorKind::InvalidData, reason);
     let mut fixed = [0; 16];
@@ -132,7 +131,7 @@ fn capture_frames(mut bytes: Box<dyn Read + Send>) -> io::Result<Input> {
     }
     let mut first = Vec::new();
     bytes.by_ref().take(1).read_to_end(&mut first)?;
-    // Without a command there is no frame.
+    // A capture without commands has no frame.
     let records: Box<dyn Read + Send> = match first.is_empty() {
         true => Box::new(io::empty()),
         false => Box::new(zstd::Decoder::new(Cursor::new(first).chain(bytes))?),
@@ -153,7 +152,7 @@ mod tests {
         let error = bytes.read_to_end(&mut all).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
         assert!(all.len() as u64 > 10 * RATIO && all.len() < 100_000, "{}", all.len());
-        // More packed bytes, and it goes on.
+        // More packed bytes allow reading to continue.
         packed.store(u64::MAX, Ordering::Relaxed);
         assert_eq!(bytes.read(&mut [0; 64]).unwrap(), 64);
     }

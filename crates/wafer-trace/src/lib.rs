@@ -1,9 +1,9 @@
-//! Traces: requests that were recorded elsewhere.
+//! Traces: requests recorded elsewhere.
 //!
 //! # What it is
-//! A [`TraceReader`] gives the [`Request`]s of a file of any of the [`FORMATS`], compressed or not; a
-//! [`Trace`] is a file with [`TraceOptions`] that has been scanned once, and a [`TraceStream`] the
-//! commands of one or several of them on a device.
+//! A [`TraceReader`] reads the [`Request`]s of a file in any of the [`FORMATS`], compressed or not. A
+//! [`Trace`] is a file with [`TraceOptions`] that has been scanned once, and a [`TraceStream`] turns
+//! one or several of them into commands on a device.
 //!
 //! # Architecture
 //! - `format/` has one file for each format: line formats implement `LineFormat`, binary ones `Decoder`
@@ -16,9 +16,9 @@
 //! - the format that wafer itself records is `wafer_record::capture`.
 //!
 //! # Invariants
-//! Memory is bounded whatever a trace holds: names, objects, and touched granules, up to a limit each. A file that
-//! unpacks to more than 200 times its size is refused beyond 1 GiB. Nothing that a file holds panics; a damaged record is counted, reported with file and line, and left out, or with `strict`
-//! refused before anything runs.
+//! Memory is bounded whatever a trace contains: names, objects and touched granules each have a limit. A file that
+//! unpacks to more than 200 times its size is refused beyond 1 GiB. No content causes a panic. A damaged record is
+//! counted, reported with file and line, and skipped; with `strict` it is refused before anything runs.
 
 mod convert;
 mod decode;

@@ -1,7 +1,7 @@
-//! Places of objects: traces of caches and key-value stores name objects, not addresses.
+//! Places objects: traces of caches and key-value stores name objects, not addresses.
 //!
-//! An object is where its first write put it: after all objects before it, in whole sectors. It keeps that place while
-//! it fits; an object that grows moves to the end, and what it held is deallocated.
+//! An object is placed by its first write: after all earlier objects, in whole sectors. It keeps that place while it
+//! fits; an object that grows moves to the end, and its old place is deallocated.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hasher as _};
@@ -11,20 +11,20 @@ use wafer_interface::Op;
 use crate::decode::{SECTOR, checked};
 use crate::request::Request;
 
-/// Maximum objects: less than 1 GB of memory.
+/// Maximum number of objects: less than 1 GB of memory.
 const MOST_OBJECTS: usize = 1 << 24;
 
 /// The objects of a trace.
 #[derive(Debug, Default)]
 pub(crate) struct Objects {
-    /// First byte and bytes by the hash of a name. Two names of the same 64-bit hash are one object.
+    /// First byte and bytes by the hash of a name. Two names with the same hash are one object.
     places: HashMap<u64, (u64, u64)>,
     /// The byte after the last object.
     end: u64,
 }
 
 impl Objects {
-    /// Returns the number of an object that has a name.
+    /// Returns the number of a named object.
     pub(crate) fn number(name: &[u8]) -> u64 {
         let mut hasher = DefaultHasher::new();
         hasher.write(name);
@@ -34,7 +34,7 @@ impl Objects {
     /// Appends the requests of a write of `bytes`.
     ///
     /// # Errors
-    /// More objects or bytes than are followed.
+    /// If there are more objects or bytes than are tracked.
     pub(crate) fn write(
         &mut self,
         object: u64,
@@ -64,13 +64,13 @@ impl Objects {
         Ok(())
     }
 
-    /// Returns the request of a read of up to `bytes`; none if the object was never written.
+    /// Returns the request for a read of up to `bytes`; none if the object was never written.
     pub(crate) fn read(&self, object: u64, bytes: u64, time_ns: u64) -> Option<Request> {
         let (offset, held) = *self.places.get(&object)?;
         Some(Request::new(Op::Read, time_ns, offset, bytes.clamp(1, held)))
     }
 
-    /// Returns the request of a deletion; none if the object was never written. Its place stays its own.
+    /// Returns the request for a deletion; none if the object was never written. It keeps its place.
     pub(crate) fn delete(&self, object: u64, time_ns: u64) -> Option<Request> {
         let (offset, held) = *self.places.get(&object)?;
         Some(Request::new(Op::Deallocate, time_ns, offset, held))

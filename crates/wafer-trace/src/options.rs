@@ -26,7 +26,8 @@ pub struct TraceOptions {
     /// Only this volume of the trace (disk, device, namespace), by name; the name may be a number.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "super::rules::name")]
     pub volume: Option<String>,
-    /// Where the volumes of a trace are placed: `"join"` (default), one after another; `"namespaces"`, each on its own
+    /// Where the volumes of a trace are placed. `"auto"` (default): those of a capture on the namespaces with the same
+    /// numbers, if the device has them all; otherwise as `"join"`, one after another. `"namespaces"`: each on its own
     /// namespace.
     pub volumes: Volumes,
     /// How addresses are mapped onto the device. Default `"auto"`.
@@ -52,7 +53,7 @@ pub struct TraceOptions {
 }
 
 impl TraceOptions {
-    /// Checks the options on their own, without a trace.
+    /// Checks the options by themselves, without a trace.
     ///
     /// # Errors
     /// Returns the first key that is wrong, and the reason.
@@ -76,7 +77,7 @@ impl TraceOptions {
     /// Returns the format that the options name.
     ///
     /// # Errors
-    /// There is no format of this name.
+    /// If there is no format with this name.
     pub(crate) fn named_format(&self) -> Result<Option<Format>, String> {
         let Some(name) = self.format.as_deref() else { return Ok(None) };
         format(name).map(Some).ok_or_else(|| {

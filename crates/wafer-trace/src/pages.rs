@@ -1,4 +1,4 @@
-//! Which pages of 4 KiB a trace writes: whole granules as ranges, others with a bit for each page.
+//! The pages of 4 KiB that a trace writes: whole granules as ranges, others with a bit per page.
 
 use std::collections::BTreeMap;
 
@@ -19,9 +19,9 @@ fn count(bits: &Bits) -> u64 {
 /// A set of pages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pages {
-    /// Granules of which every page is in the set.
+    /// Granules whose pages are all in the set.
     whole: Granules,
-    /// Others: granule, number of pages in earlier ones of these, pages; ascending.
+    /// Other granules: number, pages of the set in earlier ones of these, pages; ascending.
     parts: Vec<(u64, u64, Bits)>,
 }
 
@@ -32,12 +32,12 @@ impl Pages {
         self.whole.len() * PAGES + parts
     }
 
-    /// Reports whether there is none.
+    /// Returns whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Returns the bytes of memory that the set takes.
+    /// Returns the memory that the set takes, in bytes.
     pub fn memory_bytes(&self) -> u64 {
         self.whole.memory_bytes() + size_of_val(self.parts.as_slice()) as u64
     }
@@ -65,12 +65,12 @@ impl Pages {
         }
     }
 
-    /// Returns the page of the set that has `rank` pages of it before it; none behind the last.
+    /// Returns the page with `rank` pages of the set before it; none after the last.
     pub(super) fn page(&self, rank: u64) -> Option<u64> {
         if rank >= self.len() {
             return None;
         }
-        // The last page with at most so many before it.
+        // The last page with at most `rank` pages before it.
         let (mut low, mut high) = (0, u64::MAX / PAGE);
         while low < high {
             let middle = low + (high - low).div_ceil(2);
@@ -84,7 +84,7 @@ impl Pages {
     }
 }
 
-/// A set that grows.
+/// A set under construction.
 #[derive(Debug, Default)]
 pub(super) struct GrowingPages {
     whole: Growing,
@@ -92,7 +92,7 @@ pub(super) struct GrowingPages {
 }
 
 impl GrowingPages {
-    /// Adds `first..end`. Returns how many ranges and parts there are more.
+    /// Adds `first..end`. Returns by how much the number of ranges and parts grew.
     pub(super) fn add(&mut self, first: u64, end: u64) -> i64 {
         let before = self.parts.len() as i64;
         let mut ranges = 0;
@@ -101,7 +101,7 @@ impl GrowingPages {
             let granule = at / PAGES;
             let stop = end.min((granule + 1) * PAGES);
             if stop - at == PAGES {
-                // As many whole granules as follow.
+                // All the whole granules that follow.
                 let last = (end / PAGES).max(granule + 1);
                 while let Some((&part, _)) = self.parts.range(granule..last).next() {
                     self.parts.remove(&part);
@@ -125,7 +125,6 @@ impl GrowingPages {
         ranges + self.parts.len() as i64 - before
     }
 
-    /// Returns the set.
     pub(super) fn finish(self) -> Pages {
         let mut before = 0;
         let ranked = self.parts.into_iter().map(|(granule, bits)| {

@@ -1,7 +1,7 @@
-//! blktrace's files of several processors as one.
+//! Joins the files that blktrace writes for each processor.
 //!
-//! `blktrace -d /dev/sda` writes `sda.blktrace.0`, `.1`, ...: what each processor saw, in order of time. The
-//! file of processor 0 stands for all of them here: those beside it are joined to it, the earliest record
+//! `blktrace -d /dev/sda` writes `sda.blktrace.0`, `.1`, ...: one per processor, in order of time. Opening
+//! the file of processor 0 opens all of them: the others beside it are merged with it, earliest record
 //! first, as `blkparse -d` does.
 
 use std::cmp::Reverse;
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use super::format::blktrace::{RECORD, frame};
 
-/// Files of one trace at most: processors of the largest machines.
+/// Maximum number of files per trace: the processors of the largest machines.
 const MOST: u32 = 4096;
 /// Bytes joined at once.
 const CHUNK: usize = 64 << 10;
@@ -21,7 +21,7 @@ const CHUNK: usize = 64 << 10;
 pub(super) fn files(path: &Path) -> Option<Vec<PathBuf>> {
     let name = path.file_name()?.to_str()?;
     let stem = name.strip_suffix(".blktrace.0")?;
-    // Processors that were off have no file.
+    // Processors that were offline have no file.
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let prefix = format!("{stem}.blktrace.");
     let mut numbers: Vec<u32> = std::fs::read_dir(folder.unwrap_or(Path::new(".")))
@@ -43,7 +43,7 @@ struct Processor {
 }
 
 impl Processor {
-    /// Reads the next record and returns its time, or `None` at the end and where the file is damaged. The
+    /// Reads the next record and returns its time, or `None` at the end or where the file is damaged. The
     /// rest of a damaged file is then in `record`, and the decoder reports it.
     fn next(&mut self) -> io::Result<Option<u64>> {
         self.record.clear();
@@ -59,7 +59,7 @@ pub(super) struct Joined {
     processors: Vec<Processor>,
     /// Time and processor of each file's next record.
     next: BinaryHeap<Reverse<(u64, usize)>>,
-    /// Damaged files, whose rest comes at the end.
+    /// Damaged files, whose remaining bytes come at the end.
     damaged: Vec<usize>,
     buffer: Vec<u8>,
     at: usize,

@@ -1,8 +1,8 @@
-//! A placement map: which placement handle each range of the device's addresses gets. `wafer advise`
-//! writes one.
+//! A placement map: assigns a placement handle to ranges of device addresses. `wafer advise` writes
+//! one.
 //!
-//! CSV with the header `namespace,first_byte,bytes,handle`; namespaces from 1. Ranges of one namespace
-//! do not overlap. Addresses in no range name no placement.
+//! CSV with the header `namespace,first_byte,bytes,handle`; namespaces count from 1. Ranges of one
+//! namespace do not overlap. Writes outside all ranges get no placement directive.
 
 use std::path::Path;
 
@@ -24,7 +24,7 @@ impl PlaceMap {
     /// Reads a map.
     ///
     /// # Errors
-    /// When the file cannot be read, or a line is not what the header says; with file and line.
+    /// If the file cannot be read, or a line does not match the header; names the file and line.
     pub fn read(path: &Path) -> Result<Self, TraceError> {
         let text = std::fs::read_to_string(path).map_err(|e| TraceError::io(path, e))?;
         Self::parse(&text).map_err(|(line, reason)| TraceError::Option {
@@ -82,7 +82,7 @@ impl PlaceMap {
         }
     }
 
-    /// Returns the handle of a block, and the first block after it that may have another.
+    /// Returns the handle of a block, and the first block after it whose handle may differ.
     #[inline]
     pub fn at(&self, namespace: u8, block: u64) -> (Placement, u64) {
         let Some(ranges) = self.ranges.get(usize::from(namespace)) else {

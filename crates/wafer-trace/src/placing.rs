@@ -24,7 +24,7 @@ enum Choice {
     None,
     /// By volume index.
     Volume(Vec<u16>),
-    /// By process index; the last entry is for unknown ones.
+    /// By process index; the last entry is for unknown processes.
     Process(Vec<u16>),
     Size(u16),
     Sequential,
@@ -35,13 +35,13 @@ enum Choice {
 #[derive(Clone, Debug)]
 struct Compiled {
     rule: Rule,
-    /// Whether the rule's process condition holds, by process index, the last for unknown ones.
+    /// Whether the rule's process condition holds, by process index; the last if unknown.
     processes: Vec<bool>,
     volumes: Vec<bool>,
 }
 
 impl Placer {
-    /// Returns the placer of a trace on a namespace of `handles` placement handles. Relative files start at `folder`.
+    /// Returns the placer of a trace on a namespace of `handles` handles. Paths are relative to `folder`.
     pub(super) fn new(
         rules: &PlacementRules,
         scan: &Scan,
@@ -78,7 +78,7 @@ impl Placer {
         Ok(Placer { choice, runs: Runs::default() })
     }
 
-    /// Returns the placement identifier of a write. Must be called for every write, in order.
+    /// Returns the placement identifier of a write. Must be called for every write in order.
     #[inline]
     pub(super) fn place(&mut self, request: &Request) -> Placement {
         match &self.choice {
@@ -96,7 +96,7 @@ impl Placer {
         }
     }
 
-    /// Returns notices on conditions that no process or volume of the trace meets, one line each.
+    /// Returns notices on conditions that match no process or volume of the trace, one line each.
     pub(super) fn unmet(&self, scan: &Scan) -> Vec<String> {
         let path = scan.path.display();
         match &self.choice {
@@ -123,7 +123,7 @@ impl Placer {
         matches!(self.choice, Choice::Trace)
     }
 
-    /// Returns the map by device address, if there is one: pieces are placed after remapping.
+    /// Returns the map by device address, if any: pieces are placed after remapping.
     pub(super) fn map(&self) -> Option<&PlaceMap> {
         match &self.choice {
             Choice::Map(map) => Some(map),
@@ -132,7 +132,7 @@ impl Placer {
     }
 }
 
-/// Refuses handles that the namespace lacks. Where it has but one, as without FDP, all writes go there.
+/// Refuses handles that the namespace lacks. If it has only one, as without FDP, all writes go there.
 fn check_handles(
     mut used: impl Iterator<Item = u16>,
     handles: u16,
@@ -156,7 +156,7 @@ fn at(handles: &[u16], index: u32) -> Placement {
     handles.get(index).map_or(Placement::NONE, |h| Placement(*h))
 }
 
-/// Assigns handles to processes, in descending order of written bytes.
+/// Assigns handles to processes in descending order of written bytes.
 fn by_process(scan: &Scan, last: u16) -> Vec<u16> {
     let mut order: Vec<usize> = (0..scan.processes.len()).collect();
     order.sort_by_key(|i| std::cmp::Reverse(scan.processes[*i].1));
@@ -193,7 +193,7 @@ impl Compiled {
     }
 }
 
-/// The ends of recent writes: a write that begins at one of them continues it.
+/// The ends of recent writes: a write that begins at one of them continues that stream.
 #[derive(Clone, Debug)]
 struct Runs {
     ends: [(u32, u64); Runs::STREAMS],
@@ -207,7 +207,7 @@ impl Default for Runs {
 }
 
 impl Runs {
-    /// Number of streams followed at once.
+    /// Number of streams tracked at once.
     const STREAMS: usize = 16;
 
     fn continues(&mut self, request: &Request) -> bool {

@@ -10,7 +10,7 @@ use super::format::{FORMATS, Format, detect, foreign};
 use super::input::{self, HEAD, Input};
 use super::request::{Names, Request};
 
-/// Bytes decoded at once: small enough for the cache, far more than any record is long.
+/// Bytes decoded at once: small enough for the cache, far longer than any record.
 const CHUNK: usize = 256 << 10;
 
 /// Reads a trace from its beginning, in pieces of bounded size.
@@ -20,28 +20,28 @@ pub struct TraceReader {
     input: Box<dyn Read + Send>,
     decoder: Box<dyn Decoder>,
     buffer: Vec<u8>,
-    /// The part of `buffer` that is still to be decoded.
+    /// The undecoded part of `buffer`.
     start: usize,
     end: usize,
     ended: bool,
     decoded: Decoded,
     /// The JSON header of a capture.
     header: Option<Vec<u8>>,
-    /// The file unpacks to more than is read.
+    /// Whether the file unpacks to more than the limit.
     too_large: bool,
 }
 
 impl TraceReader {
-    /// Opens a trace: plain, gzip, zstd or xz. Without `format` its bytes decide.
+    /// Opens a trace: plain, gzip, zstd or xz. Without `format`, detects the format.
     ///
     /// # Errors
-    /// When the file cannot be read, or its format is not known.
+    /// If the file cannot be read, or its format is unknown.
     pub fn open(path: &Path, format: Option<Format>) -> Result<Self, TraceError> {
         let input = input::open(path).map_err(|source| TraceError::io(path, source))?;
         Self::from_input(path, input, format)
     }
 
-    /// As [`Self::open`], from bytes that are read elsewhere; `path` stands for them in messages.
+    /// Like [`Self::open`], but reads `bytes`; messages name `path` as their source.
     ///
     /// # Errors
     /// As [`Self::open`].
@@ -71,7 +71,7 @@ impl TraceReader {
             }
             Err((_, error)) => return Err(TraceError::io(path, error)),
         };
-        // A byte order mark, as editors on Windows put before text.
+        // A byte order mark, as Windows editors put before text.
         let start = if buffer[..end].starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
         let head = &buffer[start..end];
         let (format, decoder): (Format, Box<dyn Decoder>) = match (&capture, format) {
@@ -114,12 +114,12 @@ impl TraceReader {
         self.format
     }
 
-    /// Returns the names of volumes and processes met so far.
+    /// Returns the names of volumes and processes seen so far.
     pub fn names(&self) -> &Names {
         &self.decoded.names
     }
 
-    /// Returns the damaged records met so far.
+    /// Returns the damaged records seen so far.
     pub fn faults(&self) -> &Faults {
         &self.decoded.faults
     }
@@ -129,7 +129,7 @@ impl TraceReader {
         self.header.as_deref()
     }
 
-    /// Returns why the trace is not read to its end, if that is not damage.
+    /// Returns the reason for which the trace is not read to its end, if it is not damage.
     pub(super) fn refusal(&self) -> Option<String> {
         let ratio = input::RATIO;
         let reason =
@@ -137,7 +137,7 @@ impl TraceReader {
         self.too_large.then(reason)
     }
 
-    /// Returns messages on the first damaged records, `FILE:LINE: reason` each.
+    /// Returns messages on the first damaged records, each `FILE:LINE: reason`.
     pub fn messages(&self) -> Vec<String> {
         let path = self.path.display();
         let word = self.format.record;
@@ -175,12 +175,12 @@ impl TraceReader {
         out.len() > before
     }
 
-    /// Reads more input after the rest of the buffer.
+    /// Reads more input after the undecoded part of the buffer.
     fn more(&mut self) {
         self.buffer.copy_within(self.start..self.end, 0);
         self.end -= self.start;
         self.start = 0;
-        // A record longer than the chunk: see all of it at once next time.
+        // A record longer than the chunk: make room to see all of it next time.
         if self.end >= CHUNK {
             self.buffer.resize(self.buffer.len().max(self.end + CHUNK), 0);
         }
@@ -206,7 +206,7 @@ impl std::fmt::Debug for TraceReader {
     }
 }
 
-/// Describes why a file cannot be read to its end.
+/// Returns why a file cannot be read to its end.
 fn damage(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => {
@@ -217,7 +217,7 @@ fn damage(error: &io::Error) -> &'static str {
     }
 }
 
-/// Reads until the buffer is full or the input ends. Returns the bytes read, also with an error.
+/// Reads until the buffer is full or the input ends. Returns the bytes read, even with an error.
 fn fill(input: &mut dyn Read, buffer: &mut [u8]) -> Result<usize, (usize, io::Error)> {
     let mut at = 0;
     while at < buffer.len() {

@@ -1,4 +1,4 @@
-//! From the addresses of a trace to those of the device.
+//! Maps the addresses of a trace to those of the device.
 
 use std::ops::Range;
 
@@ -16,14 +16,14 @@ pub struct Area {
     pub namespace: NsId,
     /// Its first block.
     pub first: u64,
-    /// How many, at least one.
+    /// Number of blocks, at least one.
     pub blocks: u64,
 }
 
 const GRANULE_BLOCKS: u64 = GRANULE / LBA_BYTES;
 const PAGE_BLOCKS: u64 = PAGE / LBA_BYTES;
 
-/// What a volume writes: what remains of it without the gaps.
+/// The addresses that a volume writes, used to leave out the gaps between them.
 #[derive(Clone, Debug)]
 enum Written {
     Granules(Granules),
@@ -50,7 +50,7 @@ impl Written {
     }
 }
 
-/// What is left of the addresses of a trace.
+/// The addresses of a trace that are kept.
 #[derive(Clone, Copy, PartialEq)]
 enum Kept {
     All,
@@ -58,7 +58,7 @@ enum Kept {
     Pages,
 }
 
-/// Returns the blocks of a volume.
+/// Returns the size of a volume in blocks.
 fn size(volume: &VolumeScan, kept: Kept) -> u64 {
     match kept {
         Kept::All => volume.end.div_ceil(GRANULE).saturating_mul(GRANULE_BLOCKS),
@@ -67,8 +67,8 @@ fn size(volume: &VolumeScan, kept: Kept) -> u64 {
     }
 }
 
-/// Returns where the blocks lie with [`Map::Keep`] that [`Map::Pages`] brought to `blocks`, volumes joined, and the
-/// gaps between them. Nothing follows the last written page.
+/// Undoes [`Map::Pages`]: returns the range in which the compacted `blocks` lie with [`Map::Keep`], volumes joined,
+/// including the gaps between them. Nothing follows the last written page.
 pub fn with_gaps(scan: &Scan, blocks: Range<u64>) -> Range<u64> {
     let written: u64 = scan.volumes.iter().map(|volume| size(volume, Kept::Pages)).sum();
     let place = |block: u64| {
@@ -90,45 +90,45 @@ pub fn with_gaps(scan: &Scan, blocks: Range<u64>) -> Range<u64> {
     }
 }
 
-/// How the addresses of one volume are changed.
+/// How the addresses of one volume are mapped.
 #[derive(Clone, Debug)]
 struct VolumeMap {
     area: Area,
-    /// Added to every address.
+    /// Added to each address.
     base: u64,
     /// Added after the modulo, for repeated traces.
     shift: u64,
-    /// What is written, when gaps are removed.
+    /// The written addresses, if gaps are removed.
     written: Option<Written>,
     /// The unit looked up last, and its rank.
     recent: (u64, u64),
 }
 
-/// Brings the addresses of a trace onto its areas.
+/// Maps the addresses of a trace to its areas.
 #[derive(Clone, Debug)]
 pub(super) struct Remap {
     volumes: Vec<VolumeMap>,
-    /// Addresses beyond the end are skipped instead of wrapped.
+    /// Whether addresses beyond the end are skipped instead of wrapped.
     cut: bool,
-    /// `(times, of)`: addresses times the first divided by the second.
+    /// `(times, of)`: each address is multiplied by the first and divided by the second.
     scale: Option<(u64, u64)>,
-    /// Blocks of a page: scaled addresses are multiples of it.
+    /// Blocks per page: scaled addresses are multiples of it.
     page_blocks: u64,
 }
 
 /// The choice of [`Map::Auto`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fit {
-    /// The addresses fit as they are, or an option said what to do.
+    /// The addresses fit unchanged, or an option chose the mapping.
     Given,
-    /// Gaps were removed so that they fit.
+    /// The gaps were removed to make them fit.
     Compacted,
-    /// They do not fit even without gaps: several addresses of the trace share one of the device.
+    /// They do not fit even without gaps: several addresses of the trace share a device address.
     Wrapped,
 }
 
 impl Remap {
-    /// Maps a trace onto areas: all volumes onto the first one if `joined`, else each volume onto the next.
+    /// Maps a trace to areas: all volumes to the first if `joined`, else each volume to the next.
     pub(super) fn new(
         scan: &Scan,
         options: &TraceOptions,
@@ -137,7 +137,7 @@ impl Remap {
         page_bytes: u64,
     ) -> (Self, Fit) {
         let area = |volume: usize| areas[if joined { 0 } else { volume % areas.len() }];
-        // A volume that nothing follows may end within a granule.
+        // The last volume may end within a granule.
         let exact = |volume: &VolumeScan, kept: Kept| {
             size(volume, kept).min(volume.end.div_ceil(LBA_BYTES)).max(1)
         };
@@ -179,7 +179,6 @@ impl Remap {
         (Remap { volumes, cut: options.map == Map::Keep, scale, page_blocks }, fit)
     }
 
-    /// Returns the namespace of a volume.
     pub(super) fn namespace(&self, volume: u32) -> NsId {
         self.volumes.get(volume as usize).map_or(NsId(0), |map| map.area.namespace)
     }
@@ -192,13 +191,13 @@ impl Remap {
         }
     }
 
-    /// Returns whether only addresses that the trace writes have a place.
+    /// Returns whether only addresses that the trace writes are mapped.
     pub(super) fn is_compacted(&self) -> bool {
         self.volumes.iter().any(|map| map.written.is_some())
     }
 
-    /// Calls `emit` with namespace, first block and number of blocks of each piece of `first..end` of a
-    /// volume on the device. Returns false when part of it lies beyond the end and was left out.
+    /// Calls `emit` with namespace, first block and number of blocks for each piece of `first..end` of
+    /// a volume on the device. Returns false if part of it lies beyond the end and was left out.
     #[inline]
     pub(super) fn pieces(
         &mut self,
@@ -250,7 +249,7 @@ impl Remap {
     }
 }
 
-/// Returns a block's address without the gaps before it. A block within a gap moves to the end of the gap.
+/// Returns a block's address without the gaps before it. A block in a gap moves to the end of the gap.
 #[inline]
 fn compacted(written: &Written, recent: &mut (u64, u64), block: u64) -> u64 {
     let blocks = written.unit();

@@ -1,4 +1,4 @@
-//! One request of a trace, as every reader gives it.
+//! A request of a trace, in the form common to all readers.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ pub const NO_PROCESS: u32 = u32::MAX;
 /// One request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Time in nanoseconds since an origin of the trace; only differences mean anything.
+    /// Time in nanoseconds since an arbitrary origin; only differences are meaningful.
     pub time_ns: u64,
     /// First byte in its volume.
     pub offset: u64,
@@ -27,7 +27,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// A request of the only volume, of no known process, without placement.
+    /// Returns a request of the only volume, with an unknown process and without placement.
     pub fn new(op: Op, time_ns: u64, offset: u64, bytes: u64) -> Self {
         Request {
             time_ns,
@@ -40,22 +40,22 @@ impl Request {
         }
     }
 
-    /// Returns the byte after its last.
+    /// Returns the byte after the last one.
     pub fn end(&self) -> u64 {
         self.offset.saturating_add(self.bytes)
     }
 }
 
-/// Names met in a trace, in order of first appearance.
+/// Names seen in a trace, in order of first appearance.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     volumes: Table,
     processes: Table,
 }
 
-/// More names than this are counted under the last: a damaged trace must not fill the memory.
+/// Maximum number of names; later ones count as the last: a damaged trace must not fill the memory.
 const MOST_NAMES: usize = 1 << 20;
-/// And more bytes of names than this.
+/// Maximum bytes of all names.
 const MOST_NAME_BYTES: usize = 64 << 20;
 
 impl Names {
@@ -71,7 +71,7 @@ impl Names {
         self.processes.index(name)
     }
 
-    /// Returns the volumes by index. Empty where the format has only one, which is then index 0.
+    /// Returns the volumes by index. Empty if the format has only one, which then has index 0.
     pub fn volumes(&self) -> &[String] {
         &self.volumes.names
     }
@@ -88,7 +88,7 @@ struct Table {
     indices: HashMap<Vec<u8>, u32>,
     /// Bytes of all names.
     bytes: usize,
-    /// The name asked for last: most requests repeat it.
+    /// The latest name looked up: most requests repeat it.
     last: (Vec<u8>, u32),
 }
 

@@ -1,4 +1,4 @@
-//! Rules that choose the placement identifiers of a trace's writes, as options spell them.
+//! Parses the rules that choose the placement identifiers of a trace's writes.
 //!
 //! To add one, add a variant of [`Simple`] or a condition of [`Rule`], and its line in `placing.rs`.
 
@@ -11,10 +11,10 @@ use wafer_interface::Bytes;
 
 use super::error::TraceError;
 
-/// The choice of placement identifiers. In text: a word of `Simple`, `map:FILE.csv`, or rules
-/// `HANDLE: CONDITION, CONDITION; HANDLE: ...; HANDLE`, of which the first that holds decides.
-/// Conditions: `process=NAME*`, `volume=NAME`, `lba=FROM..TO` (bytes), `size>=64KiB`, `size<64KiB`,
-/// `sequential`, `random`. A write that no rule matches names no placement. The rules may also be a list of
+/// The choice of placement identifiers. In text: a word of `Simple`, `map:FILE.csv`, or rules `HANDLE:
+/// CONDITION, CONDITION; HANDLE: ...; HANDLE`, of which the first that matches applies. Conditions:
+/// `process=NAME*`, `volume=NAME`, `lba=FROM..TO` (bytes), `size>=64KiB`, `size<64KiB`, `sequential`,
+/// `random`. A write that matches no rule gets no placement directive. The rules may also be a list of
 /// tables, `[{ handle = 1, process = "jbd2*" }, ...]` with the keys `handle`, `process`, `volume`, `from`,
 /// `to`, `min_size`, `max_size`, `sequential`, or `rules:FILE.toml` with `[[rule]]` tables.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
@@ -53,7 +53,6 @@ enum Spelling {
     Tables(Vec<toml::Table>),
 }
 
-/// A rule as a table.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RuleTable {
@@ -61,10 +60,10 @@ struct RuleTable {
     process: Option<String>,
     #[serde(default, deserialize_with = "name")]
     volume: Option<String>,
-    /// Bytes in the trace's volume.
+    /// Byte addresses in the trace's volume.
     from: Option<Bytes>,
     to: Option<Bytes>,
-    /// Least bytes of a write.
+    /// Minimum bytes of a write.
     min_size: Option<Bytes>,
     /// Maximum bytes of a write.
     max_size: Option<Bytes>,
@@ -102,7 +101,7 @@ impl RuleTable {
     }
 }
 
-/// Reads the rules of a file of `[[rule]]` tables.
+/// Reads the rules from a file of `[[rule]]` tables.
 pub(super) fn read_rules(path: &Path) -> Result<Vec<Rule>, TraceError> {
     let text = std::fs::read_to_string(path).map_err(|e| TraceError::io(path, e))?;
     let line = |at: usize| text[..at.min(text.len())].matches('\n').count() + 1;
@@ -130,16 +129,16 @@ impl Default for RuleKind {
     }
 }
 
-/// Choices named by one word.
+/// Choices named by a single word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Simple {
-    /// The placement identifier that the trace carries.
+    /// The placement identifier recorded in the trace.
     Trace,
     /// No placement identifier: the namespace's first handle.
     None,
-    /// One handle a volume, in order of appearance, starting over when they run out.
+    /// One handle per volume, in order of appearance, starting over when they run out.
     Volume,
-    /// One handle per process, those that write most first; all others share the last.
+    /// One handle per process, the largest writers first; all others share the last.
     Process,
     /// By size: up to 4, 16, 64, 256, 1024 KiB and more.
     Size,
@@ -263,7 +262,7 @@ impl TryFrom<Spelling> for PlacementRules {
 }
 
 impl Rule {
-    /// Refuses a rule that holds for no write.
+    /// Refuses a rule that can match no write.
     fn checked(self) -> Result<Self, String> {
         if let Some((from, to)) = self.lba.filter(|(from, to)| from >= to) {
             return Err(format!("no address is from {} up to {}", Bytes(from), Bytes(to)));
@@ -276,7 +275,7 @@ impl Rule {
         }
     }
 
-    /// Returns the rule in the one-line form.
+    /// Returns the rule in its one-line form.
     fn to_text(&self) -> String {
         let mut parts = Vec::new();
         parts.extend(self.process.as_ref().map(|p| format!("process={p}")));
@@ -298,7 +297,7 @@ impl From<PlacementRules> for String {
     }
 }
 
-/// A name, which many traces make of digits alone.
+/// Reads a name, which in many traces is a number.
 pub(super) fn name<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged, expecting = "expected a name")]

@@ -1,4 +1,4 @@
-//! One pass over a trace: its contents, and what a remap needs to know beforehand.
+//! One pass over a trace: collects its contents, and what a remap must know beforehand.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,11 +15,11 @@ use super::pages::{GrowingPages, PAGE, Pages};
 use super::reader::TraceReader;
 use super::request::{NO_PROCESS, Request};
 
-/// Maximum separate ranges of granules and granules written in part, all volumes together: about 1 GB of memory, and as
-/// many as a drive of 16 TiB can need.
+/// Maximum number of separate ranges of granules and of partly written granules in all volumes together: about 1 GB of
+/// memory, and as many as a drive of 16 TiB can need.
 const MOST_RANGES: i64 = 1 << 24;
 
-/// Requests and bytes.
+/// A number of requests and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Amount {
     /// Requests.
@@ -31,7 +31,7 @@ pub struct Amount {
 impl Amount {
     fn add(&mut self, bytes: u64) {
         self.requests += 1;
-        // Damaged lengths may add up to more than there is.
+        // Damaged lengths may add up to more than 64 bits.
         self.bytes = self.bytes.saturating_add(bytes);
     }
 }
@@ -39,7 +39,7 @@ impl Amount {
 /// A volume of a trace.
 #[derive(Clone, Debug, Default)]
 pub struct VolumeScan {
-    /// Its name; empty where the format has but one.
+    /// Its name; empty if the format has only one volume.
     pub name: String,
     /// All requests.
     pub all: Amount,
@@ -47,7 +47,7 @@ pub struct VolumeScan {
     pub writes: Amount,
     /// The first byte of any write; 0 without one.
     pub start: u64,
-    /// The byte after the last of any write.
+    /// The byte after the last written one.
     pub end: u64,
     /// Granules with a write.
     pub granules: Granules,
@@ -56,12 +56,12 @@ pub struct VolumeScan {
 }
 
 impl VolumeScan {
-    /// Returns the bytes of the pages of 4 KiB that are written, each counted once.
+    /// Returns the bytes of all written pages of 4 KiB, each counted once.
     pub fn touched_bytes(&self) -> u64 {
         self.pages.len() * PAGE
     }
 
-    /// Returns the bytes that it takes with `map = compact`.
+    /// Returns the bytes it takes with `map = compact`.
     pub fn compact_bytes(&self) -> u64 {
         self.granules.len() * GRANULE
     }
@@ -82,21 +82,21 @@ pub struct Scan {
     pub reads: Amount,
     /// Flushes.
     pub flushes: u64,
-    /// Time of the trace's first request, which times of options count from.
+    /// Time of the trace's first request, from which times in options count.
     pub origin_ns: u64,
-    /// From the earliest to the latest request, nanoseconds.
+    /// Time from the earliest to the latest request, in nanoseconds.
     pub span_ns: u64,
-    /// Requests that come after one of a later time.
+    /// Number of requests that come after one with a later time.
     pub late: u64,
-    /// How much later, at most, nanoseconds.
+    /// Maximum lateness of them, in nanoseconds.
     pub most_late_ns: u64,
-    /// Volumes in order of first appearance, by the index that requests have.
+    /// Volumes in order of first appearance, by the index used in requests.
     pub volumes: Vec<VolumeScan>,
-    /// Processes with the bytes that they write, by the index that requests have.
+    /// Processes with the bytes they write, by the index used in requests.
     pub processes: Vec<(String, u64)>,
-    /// Bytes written whose process is not known.
+    /// Bytes written by unknown processes.
     pub unknown_process_bytes: u64,
-    /// Media bytes that the drive of a capture had written before.
+    /// Media bytes that the drive of a capture had written before it began.
     pub earlier_media_bytes: u64,
     /// Bytes written with each placement identifier, ascending; [`u16::MAX`] is none.
     pub placements: Vec<(u16, u64)>,
@@ -104,11 +104,11 @@ pub struct Scan {
     pub sizes: [u64; 6],
     /// Damaged records.
     pub faults: Faults,
-    /// Messages on the first of them.
+    /// Messages on the first damaged records.
     pub messages: Vec<String>,
 }
 
-/// Lateness that is no more than what concurrent submission and clocks of several processors cause: 10 ms.
+/// Lateness explained by concurrent submission and the clocks of several processors: 10 ms.
 const MOST_LATE_NS: u64 = 10_000_000;
 
 /// Returns the sectors that a request touches: first, and one past the last.
@@ -117,7 +117,7 @@ pub(super) fn sectors(request: &Request) -> (u64, u64) {
     (request.offset / SECTOR, request.end().div_ceil(SECTOR))
 }
 
-/// Returns the class of a request's size, as in [`Scan::sizes`].
+/// Returns the size class of a request, as in [`Scan::sizes`].
 #[inline]
 pub(super) fn size_class(bytes: u64) -> usize {
     match bytes {
@@ -130,15 +130,15 @@ pub(super) fn size_class(bytes: u64) -> usize {
     }
 }
 
-/// Selects the requests of a trace that count.
+/// Selects the requests within the time range and volume of the options.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Filter {
     from: u64,
     to: u64,
     origin: Option<u64>,
-    /// The name of the only volume that counts.
+    /// The name of the only selected volume.
     volume: Option<String>,
-    /// Whether each volume counts, as far as decided.
+    /// Whether each volume is selected, as far as decided.
     counts: Vec<bool>,
 }
 
@@ -153,12 +153,12 @@ impl Filter {
         }
     }
 
-    /// Returns the time of a trace at which the range begins, if the trace does at `origin_ns`.
+    /// Returns the time at which the range begins in a trace that begins at `origin_ns`.
     pub(super) fn begin(&self, origin_ns: u64) -> u64 {
         origin_ns.saturating_add(self.from)
     }
 
-    /// Returns whether the request counts.
+    /// Returns whether the request is selected.
     #[inline]
     pub(super) fn passes(&mut self, request: &Request, reader: &TraceReader) -> bool {
         let origin = *self.origin.get_or_insert(request.time_ns);
@@ -188,11 +188,11 @@ pub(super) fn named_format(
 }
 
 impl Scan {
-    /// Reads the whole trace once. `keep_going` is called from time to time with the number of requests
-    /// so far; when it returns false, the scan ends with `Ok(None)`.
+    /// Reads the whole trace once. Calls `keep_going` from time to time with the number of requests so
+    /// far; if it returns false, the scan ends with `Ok(None)`.
     ///
     /// # Errors
-    /// When the file cannot be read, its format is unknown, or it is damaged and the options are strict.
+    /// If the file cannot be read, its format is unknown, or it is damaged and the options are strict.
     pub fn of(
         path: &Path,
         options: &TraceOptions,
@@ -250,12 +250,12 @@ impl Scan {
         Ok(Some(scan.finish(&reader, filter.origin.unwrap_or(0))))
     }
 
-    /// Returns the bytes of the pages of 4 KiB that are written, each counted once.
+    /// Returns the bytes of all written pages of 4 KiB, each counted once.
     pub fn touched_bytes(&self) -> u64 {
         self.volumes.iter().map(VolumeScan::touched_bytes).sum()
     }
 
-    /// Returns a notice if requests come so late that a run with a clock plays them at another time.
+    /// Returns a notice if requests are so late that a run with a clock plays them at another time.
     pub fn out_of_order(&self) -> Option<String> {
         let seconds = self.most_late_ns as f64 / 1e9;
         (self.most_late_ns > MOST_LATE_NS).then(|| {
@@ -269,13 +269,13 @@ impl Scan {
         })
     }
 
-    /// Returns the number of all requests.
+    /// Returns the total number of requests.
     pub fn requests(&self) -> u64 {
         self.writes.requests + self.deallocates.requests + self.reads.requests + self.flushes
     }
 }
 
-/// A scan while the trace is read.
+/// A scan in progress.
 struct Scanning {
     scan: Scan,
     /// Time range of the requests.
@@ -284,7 +284,7 @@ struct Scanning {
     granules: Vec<Growing>,
     /// Written pages of each volume.
     pages: Vec<GrowingPages>,
-    /// Their ranges, all volumes together.
+    /// Number of ranges in all volumes together.
     ranges: i64,
     placements: BTreeMap<u16, u64>,
 }

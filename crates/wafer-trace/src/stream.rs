@@ -1,4 +1,4 @@
-//! Traces as commands on a device: remapped, placed, merged by time, repeated.
+//! Plays traces as commands on a device: remapped, placed, merged by time, repeated.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use super::remap::{Area, Fit, Remap};
 use super::request::Request;
 use super::scan::{Filter, Scan, sectors};
 
-/// The format that records placement identifiers and numbers of namespaces.
+/// The format that records placement identifiers and namespace numbers.
 pub(crate) const CAPTURE: &str = "capture";
 
 /// A trace that has been scanned.
@@ -25,10 +25,10 @@ pub(crate) const CAPTURE: &str = "capture";
 pub struct Trace {
     /// The result of the scan.
     pub scan: Arc<Scan>,
-    /// The options to play it with.
+    /// The options for playing it.
     pub options: TraceOptions,
-    /// Placement identifiers of all requests of the trace, in order. They replace the recorded ones for
-    /// `placement = "trace"`.
+    /// Placement identifiers of all requests of the trace, in order. They replace the recorded ones
+    /// with `placement = "trace"`.
     pub placements: Option<Arc<[u16]>>,
 }
 
@@ -37,13 +37,13 @@ pub struct Trace {
 pub struct TraceTarget<'a> {
     /// Bytes of each namespace.
     pub namespace_bytes: Vec<u64>,
-    /// Placement identifiers of each namespace.
+    /// Number of placement handles of each namespace.
     pub namespace_handles: Vec<u16>,
     /// Bytes of a page.
     pub page_bytes: u64,
-    /// Repeat traces without `repeat = "once"`.
+    /// Repeat traces except those with `repeat = "once"`.
     pub until_volume: bool,
-    /// Folder that paths of placement maps are relative to.
+    /// Folder that the paths of placement maps are relative to.
     pub folder: &'a Path,
 }
 
@@ -55,7 +55,7 @@ pub struct TraceStream {
     notices: Vec<String>,
 }
 
-/// One trace while it is played.
+/// A trace being played.
 #[derive(Debug)]
 struct Tenant {
     trace: Trace,
@@ -70,7 +70,7 @@ struct Tenant {
     repeats: bool,
     speed: f64,
     passes: u64,
-    /// Model time at which this pass began, nanoseconds.
+    /// Model time at which this pass began, in nanoseconds.
     pass_began: u64,
     wrote_in_pass: bool,
     counts: Counts,
@@ -82,9 +82,9 @@ struct Counts {
     deallocates: u64,
     reads: u64,
     flushes: u64,
-    /// Requests beyond the end of the namespace, in whole or part.
+    /// Requests wholly or partly beyond the end of the namespace.
     outside: u64,
-    /// Requests on pages that the trace never writes, which compaction leaves out.
+    /// Requests on pages that the trace never writes, which compaction omits.
     unwritten: u64,
 }
 
@@ -92,7 +92,7 @@ impl TraceStream {
     /// Plays traces on a device.
     ///
     /// # Errors
-    /// When an option does not fit the device, or a file can no longer be read.
+    /// If an option does not fit the device, or a file can no longer be read.
     pub fn new(traces: &[Trace], target: &TraceTarget<'_>) -> Result<Self, TraceError> {
         let mut notices = Vec::new();
         let mut tenants = Vec::new();
@@ -156,16 +156,16 @@ impl TraceStream {
         &self.notices
     }
 
-    /// Returns the bytes that will be written, if the traces are not repeated.
+    /// Returns the bytes that will be written, if no trace is repeated.
     pub fn total_bytes(&self) -> Option<u64> {
         let once = self.tenants.iter().all(|t| !t.repeats);
         once.then(|| self.tenants.iter().map(|t| t.trace.scan.writes.bytes).sum())
     }
 
-    /// Returns the approximate bytes of memory that playing takes.
+    /// Returns the approximate memory taken by playing, in bytes.
     pub fn memory_bytes(&self) -> u64 {
         let granules = |t: &Tenant| -> u64 {
-            // The scan's and the remap's.
+            // Both the scan and the remap hold them.
             t.trace
                 .scan
                 .volumes
@@ -176,7 +176,7 @@ impl TraceStream {
         self.tenants.iter().map(|t| (8 << 20) + granules(t)).sum()
     }
 
-    /// Returns the tenant with the earliest request, the first of equals, and the time.
+    /// Returns the time and index of the tenant with the earliest request; the first one at a tie.
     #[inline]
     fn earliest(&mut self) -> Option<(u64, usize)> {
         let mut best: Option<(u64, usize)> = None;
@@ -200,7 +200,7 @@ fn damage(scan: &Scan) -> Vec<String> {
     lines.into_iter().map(|line| format!("{line} (left out)")).collect()
 }
 
-/// Returns the namespaces of a capture by their numbers, if the device has them all.
+/// Returns the namespaces with a capture's numbers, if the device has them all.
 fn numbered(trace: &Trace, count: usize) -> Option<Vec<usize>> {
     let number = |name: &str| name.parse::<usize>().ok()?.checked_sub(1).filter(|n| *n < count);
     let capture = trace.scan.format.name == CAPTURE && trace.options.namespace.is_none();
@@ -237,7 +237,7 @@ fn areas(
         }
         Some(n) => Ok(vec![whole(usize::from(n) - 1)]),
         None if traces <= count => Ok(vec![whole(number)]),
-        // More traces than namespaces: those of one namespace divide it evenly.
+        // More traces than namespaces: those sharing a namespace divide it evenly.
         None => {
             let namespace = number % count;
             let sharing = (traces - namespace).div_ceil(count) as u64;
@@ -274,13 +274,13 @@ impl Tenant {
         true
     }
 
-    /// Starts the next pass; returns false when there is none.
+    /// Starts the next pass; returns false if there is none.
     fn begin_again(&mut self) -> bool {
         if !self.repeats || !self.wrote_in_pass {
             return false;
         }
         let scan = &self.trace.scan;
-        // The file was readable before; if it is not any more, the trace ends here.
+        // The file was readable before; if it no longer is, the trace ends here.
         let Ok(reader) = TraceReader::open(&scan.path, Some(scan.format)) else { return false };
         self.reader = reader;
         self.filter = Filter::new(&self.trace.options);
@@ -290,7 +290,7 @@ impl Tenant {
         let span = (scan.span_ns as f64 / self.speed) as u64;
         self.pass_began = self.pass_began.saturating_add(span.max(1));
         if self.trace.options.repeat == Repeat::Shift {
-            // The golden ratio: passes never coincide.
+            // Multiples of the golden ratio: passes never coincide.
             let fraction = (self.passes as f64 * 0.618_033_988_749_894_9).fract();
             self.remap.shift_by(fraction);
         }
@@ -344,7 +344,7 @@ impl Tenant {
                 left -= blocks;
             }
         });
-        // Without a write that reaches the device, another pass would write nothing either.
+        // If no write reaches the device, another pass would write nothing either.
         self.wrote_in_pass |= op == Op::Write && out.len() > before;
         self.counts.outside += u64::from(!inside);
         self.counts.unwritten += u64::from(inside && out.len() == before);

@@ -1,4 +1,4 @@
-//! Readers on arbitrary bytes, and what a stream makes of requests.
+//! Readers on arbitrary bytes, and streams of requests.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -10,7 +10,7 @@ use wafer_interface::{Batch, Command, CommandStream as _, LBA_BYTES, Op, Placeme
 use super::decode::{Decoded, Decoder};
 use super::*;
 
-/// Decodes all of `bytes`, handed over in pieces whose lengths `cuts` gives.
+/// Decodes all of `bytes`, passed in pieces of the lengths in `cuts`.
 fn decode(decoder: &mut dyn Decoder, bytes: &[u8], cuts: &[usize]) -> Decoded {
     let mut out = Decoded::default();
     let mut held: Vec<u8> = Vec::new();
@@ -32,7 +32,7 @@ fn decode(decoder: &mut dyn Decoder, bytes: &[u8], cuts: &[usize]) -> Decoded {
     }
 }
 
-/// Beginnings that lead readers into their formats.
+/// Beginnings that select each format's reader.
 const SEEDS: &[&[u8]] = &[
     b"",
     b"fio version 3 iolog\n10 /f write 0 4096\n",
@@ -71,7 +71,7 @@ fn hostile() -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(600))]
 
-    /// No bytes make a reader panic, and what it reads does not depend on how they arrive.
+    /// No bytes make a reader panic, and the result does not depend on how they are divided.
     #[test]
     fn every_reader_takes_any_bytes(bytes in hostile(), cuts in prop::collection::vec(1usize..90, 1..6)) {
         for format in FORMATS {
@@ -79,13 +79,13 @@ proptest! {
             let cut = decode(&mut *(format.decoder)(&bytes), &bytes, &cuts);
             prop_assert_eq!(&whole.requests, &cut.requests, "{}", format.name);
             if format.name != "blktrace" {
-                // Where blktrace looks for the next magic it counts each search.
+                // While looking for the next magic number, blktrace counts each search.
                 prop_assert_eq!(whole.faults.count, cut.faults.count, "{}", format.name);
             }
         }
     }
 
-    /// The same through a file: detection, compression, buffers.
+    /// The same through a file, with detection, compression and buffers.
     #[test]
     fn every_file_is_read_or_refused(bytes in hostile(), magic in 0usize..5) {
         let magics: [&[u8]; 5] =
@@ -114,7 +114,7 @@ fn a_line_without_end_is_one_fault() {
     assert_eq!((requests.len(), reader.faults().count), (1, 1));
 }
 
-/// A DiskSim trace of `(milliseconds, volume, first sector, sectors, writes)`.
+/// Returns a DiskSim trace of `(milliseconds, volume, first sector, sectors, writes)`.
 fn trace(rows: &[(u64, u64, u64, u64, bool)], options: &str) -> (tempfile::NamedTempFile, Trace) {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     for (time, volume, first, sectors, writes) in rows {
@@ -140,7 +140,7 @@ fn target(namespace_bytes: &[u64], until_volume: bool) -> TraceTarget<'static> {
 fn commands(traces: &[Trace], target: &TraceTarget<'_>, most: usize) -> Vec<Command> {
     let mut stream = TraceStream::new(traces, target).unwrap();
     let mut batch = Batch::default();
-    // Small batches, so that requests of several commands cross their ends.
+    // Small batches, so that requests of several commands are split across batches.
     while batch.len() < most {
         let left = most - batch.len();
         if stream.next(&mut batch, left.min(3)) == StreamState::Ended {
@@ -153,7 +153,7 @@ fn commands(traces: &[Trace], target: &TraceTarget<'_>, most: usize) -> Vec<Comm
     commands
 }
 
-/// Namespace, first block, blocks.
+/// Returns namespace, first block and number of blocks of each command.
 fn places(commands: &[Command]) -> Vec<(u8, u64, u64)> {
     commands.iter().map(|c| (c.namespace.0, c.lba, u64::from(c.blocks))).collect()
 }
@@ -179,10 +179,10 @@ fn addresses_are_mapped_as_asked() {
     };
     assert_eq!(on("keep", 15 * MIB), [(0, 20_480, 8), (0, 30_000, 8)]);
     assert_eq!(on("wrap", 8 * MIB), [(0, 4096, 8), (0, 8200, 8), (0, 13_616, 8)]);
-    // The read lies in a gap, which a compact map does not have.
+    // The read lies in a gap, which a compact map omits.
     assert_eq!(on("compact", 2 * MIB), [(0, 0, 8), (0, 2056, 8)]);
     assert_eq!(on("auto", 2 * MIB), [(0, 0, 8), (0, 2056, 8)]);
-    // 21 MiB become 4.2: a fifth.
+    // 21 MiB shrink to 4.2: a fifth.
     let scaled = on("scale", 21 * MIB / 5 / 4096 * 4096);
     assert_eq!((scaled[0], scaled[1].1 / 8), ((0, 4088, 8), 8192 / 8));
 }
@@ -234,9 +234,9 @@ fn a_trace_repeats_until_it_is_stopped() {
     assert_eq!(commands(&[t], &endless, 5).len(), 2);
     let (_file, t) = trace(&rows, r#"{"repeat":"shift"}"#);
     let shifted = commands(&[t], &endless, 4);
-    // 0.618 of 256 pages, down to a page.
+    // 0.618 of 256 pages, rounded down to a page.
     assert_eq!((shifted[2].lba, shifted[3].lba), (158 * 8, 159 * 8));
-    // Only reads: there is nothing to repeat for.
+    // Only reads: nothing would justify a repetition.
     let (_file, t) = trace(&[(0, 0, 0, 8, false)], "{}");
     assert_eq!(commands(&[t], &endless, 5).len(), 1);
 }
@@ -248,7 +248,7 @@ fn a_range_of_time_counts_from_the_first_request() {
     assert_eq!(t.scan.writes.requests, 2);
     let lbas: Vec<u64> = commands(&[t], &target(&[MIB], false), 9).iter().map(|c| c.lba).collect();
     assert_eq!(lbas, [24, 32]);
-    // So does the time of a run, in every pass.
+    // The times of a run count from there too, in every pass.
     let (_file, t) = trace(&rows, r#"{"from":0.003,"to":"5ms"}"#);
     let mut stream = TraceStream::new(&[t], &target(&[MIB], true)).unwrap();
     let mut batch = wafer_interface::Batch::default();
@@ -269,7 +269,7 @@ fn placement_follows_the_rules() {
     assert_eq!(placed("none"), [NONE; 4]);
     assert_eq!(placed("volume"), [0, 0, 1, 0]);
     assert_eq!(placed("size"), [0, 2, 0, 0]);
-    // The second goes on where the first ended.
+    // The second continues where the first ended.
     assert_eq!(placed("sequential"), [0, 1, 0, 0]);
     assert_eq!(
         placed("3: volume=1; 2: size>=64KiB; 1: lba=1MiB..; 0: sequential"),
@@ -386,7 +386,8 @@ fn placements_can_be_given_for_each_request() {
     let (_file, mut t) = trace(&rows, r#"{"from":0.001}"#);
     t.placements = Some([9u16, 8, 7].as_slice().into());
     let endless = target(&[MIB], true);
-    // The first is cut by the time range, the second reads, the last has none; each pass the same.
+    // The first is cut off by the time range, the second reads, the last has none; so in every
+    // pass.
     let placed: Vec<(u64, u16)> = commands(&[t], &endless, 6)
         .iter()
         .filter(|c| c.op == Op::Write)
@@ -435,7 +436,7 @@ fn processes_that_write_most_get_handles_of_their_own() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever the map, no command leaves its namespace, and all but `keep` write what the trace writes.
+    /// With any map, no command leaves its namespace, and all but `keep` write the same as the trace.
     #[test]
     fn no_command_leaves_its_namespace(
         rows in prop::collection::vec((0u64..50, 0u64..3, 0u64..60_000, 0u64..5_000, any::<bool>()), 1..60),

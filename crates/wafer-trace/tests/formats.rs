@@ -1,4 +1,4 @@
-//! Every format on a small file made for these tests: what is in it, what is wrong with it.
+//! Every format on a small file made for these tests: its contents and its faults.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ fn read(path: &Path) -> (Vec<Request>, TraceReader) {
     (requests, reader)
 }
 
-/// Operation, nanoseconds, offset, bytes.
+/// Returns operation, nanoseconds, offset and bytes of each request.
 fn plain(requests: &[Request]) -> Vec<(Op, u64, u64, u64)> {
     requests.iter().map(|r| (r.op, r.time_ns, r.offset, r.bytes)).collect()
 }
@@ -65,7 +65,7 @@ fn msr_cambridge() {
     assert!(reader.messages()[0].ends_with("msr.csv:4: Type: expected Read or Write"));
 }
 
-/// fio's manual says that version 3 has milliseconds; fio itself writes microseconds.
+/// fio's manual says that times in version 3 are milliseconds; fio itself writes microseconds.
 #[test]
 fn times_of_an_iolog_that_fio_writes() {
     let folder = tempfile::tempdir().unwrap();
@@ -84,7 +84,7 @@ fn times_of_an_iolog_that_fio_writes() {
     let (requests, _) = read(&log);
     let times: Vec<u64> = requests.iter().map(|request| request.time_ns).collect();
     assert_eq!(times.len(), 500);
-    // 500 writes at 1,000 a second; a busy machine is slower, not a thousand times.
+    // 500 writes at 1,000 per second; a busy machine is slower, but not a thousand times.
     let seconds = (times[499] - times[0]) as f64 / 1e9;
     assert!((0.4..20.0).contains(&seconds), "{seconds}");
 }
@@ -168,7 +168,7 @@ fn an_iolog_of_the_installed_fio() {
     assert_eq!(offsets, (0..16).map(|i| i * 16_384).collect::<Vec<u64>>());
 }
 
-/// A record of blktrace in the byte order of `swap`.
+/// Returns a blktrace record, big-endian if `swap` is set.
 fn blk(sector: u64, bytes: u32, action: u32, pid: u32, payload: &[u8], swap: bool) -> Vec<u8> {
     let mut out = Vec::new();
     let u32s = |value: u32, out: &mut Vec<u8>| {
@@ -280,7 +280,7 @@ fn compressed_files_hold_the_same() {
     for path in [gz, zst, xz] {
         assert_eq!(read(&path).0, expected, "{}", path.display());
     }
-    // Two members one behind the other, as `cat a.gz b.gz` makes.
+    // Two members one after the other, as from `cat a.gz b.gz`.
     let twice = folder.path().join("twice.gz");
     std::fs::write(&twice, [gz_bytes.as_slice(), &gz_bytes].concat()).unwrap();
     assert_eq!(read(&twice).0.len(), 2 * expected.len());
@@ -298,7 +298,7 @@ fn a_file_cut_off_within_its_compression_keeps_what_came_before() {
     std::fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
     let (requests, reader) = read(&path);
     assert!(requests.len() > 50_000, "{}", requests.len());
-    // The cut-off file, and perhaps the line that it cuts.
+    // The truncated file, and perhaps the line that it truncates.
     assert!((1..=2).contains(&reader.faults().count));
     assert!(reader.messages().iter().any(|m| m.contains("cut off")), "{:?}", reader.messages());
     let strict = TraceOptions { strict: true, ..TraceOptions::default() };
@@ -329,7 +329,7 @@ fn files_that_are_no_traces_are_refused_in_a_line() {
     assert!(message.ends_with("is a folder, not a trace"), "{message}");
 }
 
-/// Records of libCacheSim's `oracleGeneral`: seconds, object, bytes, next request.
+/// Encodes records of libCacheSim's `oracleGeneral`: seconds, object, bytes, next request.
 fn oracle_general(records: &[(u32, u64, u32, i64)]) -> Vec<u8> {
     let record = |(seconds, object, bytes, next): &(u32, u64, u32, i64)| {
         let mut out = seconds.to_le_bytes().to_vec();
@@ -371,7 +371,7 @@ fn oracle_general_of_a_block_trace_names_sectors() {
         );
         assert_eq!(reader.faults().count, damaged);
     }
-    // A request before its own number, and times that go back, are not of this format.
+    // A next request before its own number or times that go back rule out this format.
     for damaged in [&[(7, 1, 512, 1), (7, 2, 512, 1)], &[(7, 1, 512, -1), (6, 2, 512, -1)]] {
         let path = saved(&folder, &oracle_general(damaged));
         assert!(TraceReader::open(&path, None).is_err());
@@ -417,7 +417,7 @@ fn csv_of_libcachesim() {
         ]
     );
     assert!(reader.messages()[0].contains(":5: op: expected"), "{:?}", reader.messages());
-    // Objects, columns in another order, and no operations.
+    // Objects, columns in a different order, and no operations.
     let text = "obj_size, obj_id, time\n4096,a,0.5\n4096,b,1\n10,a,2\n";
     let (requests, reader) = read(&saved(&folder, text.as_bytes()));
     assert_eq!((reader.format().name, reader.faults().count), ("libcachesim", 0));
@@ -452,7 +452,7 @@ fn key_value_traces_of_cachelib() {
     assert_eq!((requests[0].process, requests[1].process), (0, 1));
 }
 
-/// A line that stands for many requests does not fill the memory: they come in pieces.
+/// A line that stands for many requests does not fill the memory: they arrive in pieces.
 #[test]
 fn repeated_requests_come_in_pieces() {
     let folder = tempfile::tempdir().unwrap();
@@ -468,7 +468,7 @@ fn repeated_requests_come_in_pieces() {
     assert!(largest < 1 << 19, "{largest} at once");
 }
 
-/// 32 MB in pages a mebibyte and more apart are 32 MB, not the granules around them.
+/// 32 MB in pages at least a mebibyte apart count as 32 MB, without the granules around them.
 #[test]
 fn touched_bytes_are_those_of_the_pages_written() {
     let folder = tempfile::tempdir().unwrap();
@@ -534,7 +534,7 @@ fn a_trace_becomes_a_capture_and_stays_the_same() {
 fn a_late_line_does_not_delay_those_after_it() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.spc");
-    // The third line stands before its time; the last one is as late as it says.
+    // The third line comes before its time; the last one is exactly on time.
     let lines = [(0, 0.0), (8, 0.001), (16, 3.5), (24, 0.002), (32, 0.003), (40, 4.0)];
     let lines = lines.map(|(lba, seconds)| format!("0,{lba},4096,W,{seconds}\n"));
     std::fs::write(&path, lines.concat()).unwrap();

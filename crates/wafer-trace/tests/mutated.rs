@@ -1,8 +1,8 @@
 //! Every reader on damaged copies of good traces: thousands of mutations of a corpus with all formats, plain and
-//! compressed. Whatever a file holds, it is read or refused, in bounded memory, and can be played.
+//! compressed. Any file is read or refused, in bounded memory, and can be played.
 //!
-//! `MUTATIONS=N cargo test -p wafer-trace --test traces_mutated` runs N cases of each sample instead
-//! of the default. A failure names the sample and the case, which give the same bytes again.
+//! `MUTATIONS=N cargo test -p wafer-trace --test main mutated` runs N cases of each sample instead
+//! of the default. A failure names the sample and the case, which reproduce the same bytes.
 
 use std::io::{Cursor, Write as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,9 +17,9 @@ use wafer_trace::{
     Volumes, write_capture,
 };
 
-/// Cases of each of the nineteen samples: a few seconds.
+/// Cases for each of the nineteen samples: a few seconds.
 const CASES: u64 = 200;
-/// No drive is asked for more in one write or read.
+/// Maximum bytes of a read or write that a drive receives.
 const LARGEST_TRANSFER: u64 = 4 << 30;
 
 struct Rng(Xoshiro256PlusPlus);
@@ -96,7 +96,7 @@ fn packed(bytes: &[u8], how: &str) -> Vec<u8> {
     }
 }
 
-/// All formats: the sample files, binary records made here, a capture, and three compressed files.
+/// All formats: the sample files, generated binary records, a capture, three compressed files.
 fn corpus() -> Vec<Sample> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/traces");
     let mut samples = Vec::new();
@@ -149,7 +149,7 @@ fn corpus() -> Vec<Sample> {
     samples
 }
 
-/// What a file suffers: bytes changed, lost, repeated, moved, cut off, taken from another format.
+/// Damages a file: changes, loses, repeats, moves, cuts off bytes, or takes another format's.
 fn damage(bytes: &mut Vec<u8>, rng: &mut Rng, others: &[Sample]) {
     const NUMBERS: &[&[u8]] = &[
         b"18446744073709551615",
@@ -183,7 +183,7 @@ fn damage(bytes: &mut Vec<u8>, rng: &mut Rng, others: &[Sample]) {
                 let piece = other[from..(from + 1 + rng.below(64)).min(other.len())].to_vec();
                 bytes.splice(at..at, piece);
             }
-            // A number becomes another.
+            // Replace a number.
             6 | 7 => {
                 if let Some(first) = (at..bytes.len()).find(|i| bytes[*i].is_ascii_digit()) {
                     let rest = bytes[first..].iter().position(|b| !b.is_ascii_digit());
@@ -193,7 +193,7 @@ fn damage(bytes: &mut Vec<u8>, rng: &mut Rng, others: &[Sample]) {
             }
             // All ones in a field of a binary record.
             8 => bytes[at.min(end)..end].iter_mut().take(8).for_each(|b| *b = 0xff),
-            // A separator is lost.
+            // Remove a separator.
             9 => {
                 let is = |b: &u8| matches!(b, b',' | b' ' | b'\n' | b'.');
                 if let Some(n) = bytes[at.min(end)..].iter().position(is) {
@@ -208,7 +208,7 @@ fn damage(bytes: &mut Vec<u8>, rng: &mut Rng, others: &[Sample]) {
     }
 }
 
-/// What must hold of any file; answers requests and damaged records.
+/// Checks what must hold for any file; returns the numbers of requests and damaged records.
 fn try_file(bytes: &[u8], path: &Path, format: &str) -> (usize, u64) {
     let named = FORMATS.iter().copied().find(|f| f.name == format && format != "capture");
     let mut most = (0, 0);
@@ -238,7 +238,7 @@ fn try_file(bytes: &[u8], path: &Path, format: &str) -> (usize, u64) {
     most
 }
 
-/// The same through a file: scanned and played on a small device.
+/// The same through a file that is scanned and played on a small device.
 fn play_file(bytes: &[u8], path: &Path, rng: &mut Rng) {
     std::fs::write(path, bytes).unwrap();
     let options = TraceOptions {

@@ -1,12 +1,12 @@
-//! Oddities that files of the formats have in the wild: line ends, byte order marks, headers, blanks,
-//! summaries in the middle, absurd numbers. Each file is written here by its format's documentation.
+//! Oddities of real files: line ends, byte order marks, headers, blanks, summaries in the middle,
+//! absurd numbers. Each file here is written according to its format's documentation.
 
 use std::path::PathBuf;
 
 use wafer_interface::Op;
 use wafer_trace::{NO_PROCESS, Request, Scan, TraceOptions, TraceReader, format};
 
-/// Requests, and messages with the folder left out.
+/// Requests, and messages without the folder.
 struct Seen {
     format: &'static str,
     requests: Vec<Request>,
@@ -37,12 +37,12 @@ fn seen(text: &str) -> Seen {
     seen_as(text.as_bytes(), None).unwrap_or_else(|e| panic!("{e}: {text}"))
 }
 
-/// Operation, offset, bytes.
+/// Returns operation, offset and bytes of each request.
 fn plain(seen: &Seen) -> Vec<(Op, u64, u64)> {
     seen.requests.iter().map(|r| (r.op, r.offset, r.bytes)).collect()
 }
 
-/// The same requests whatever a text's line ends, mark, comments, blanks and last line are.
+/// Checks that line ends, mark, comments, blanks and the last line do not change the requests.
 fn same_in_every_dress(text: &str) {
     let expected = seen(text);
     assert!(expected.messages.is_empty() && !expected.requests.is_empty(), "{text}");
@@ -120,9 +120,9 @@ fn times_may_have_fractions() {
     assert_eq!(at("1538323200.25,8,8,1,7\n"), 1_538_323_200_250_000_000);
     assert_eq!(at("3,W,0,4096,12.5\n"), 12_500);
     assert_eq!(at("128166372003061629.5,hm,0,Read,0,512,4\n") % 1000, 950);
-    // With a fraction as DiskSim itself has it: milliseconds.
+    // With a fraction, as in DiskSim itself: milliseconds.
     assert_eq!(at("17.250000 0 8 8 0\n"), 17_250_000);
-    // No number: a damaged line.
+    // Not a number: a damaged line.
     let got = seen("0,8,512,w,1e3\n0,8,512,w,2\n0,8,512,w,3\n");
     assert_eq!(got.requests[0].time_ns, 2_000_000_000);
     assert_eq!(got.messages, ["t:1: Timestamp: expected seconds"]);
@@ -271,7 +271,7 @@ fn a_capture_without_a_command_is_read() {
     assert_eq!((seen.format, seen.requests.len(), seen.messages.len()), ("capture", 0, 0));
 }
 
-/// A write that was issued, as blktrace records it.
+/// Returns the record of an issued write, as blktrace writes it.
 fn issued(time: u64, sector: u64, big: bool) -> Vec<u8> {
     let mut out = Vec::new();
     let mut put = |value: u64, bytes: usize| {
@@ -308,7 +308,7 @@ fn files_of_several_processors_are_one_trace() {
         write(0, &[(10, 8), (40, 16), (50, 24)]);
         write(1, &[(20, 32), (45, 40)]);
         write(2, &[]);
-        // Processor 3 was off; 10 comes after 9.
+        // Processor 3 was offline; 10 comes after 9.
         write(10, &[(5, 48), (60, 56)]);
         std::fs::write(folder.path().join("sda.blktrace.bak"), "no trace").unwrap();
         std::fs::write(folder.path().join("sdb.blktrace.1"), issued(1, 99, big)).unwrap();
@@ -320,7 +320,7 @@ fn files_of_several_processors_are_one_trace() {
             (sectors, reader.faults().count, reader.format().name)
         };
         assert_eq!(read(&path(0)), (vec![48, 8, 32, 16, 40, 24, 56], 0, "blktrace"));
-        // One of the others stands for itself.
+        // Another processor's file is read by itself.
         assert_eq!(read(&path(1)), (vec![32, 40], 0, "blktrace"));
         // Damage in one does not stop the rest.
         let mut bytes = std::fs::read(path(1)).unwrap();

@@ -1,14 +1,14 @@
-//! Why no causes can be found.
+//! Errors of the search for causes.
 
 use wafer_lab::LabError;
 
-/// Why no causes can be found.
+/// The reason why no causes can be found.
 #[derive(Debug, thiserror::Error)]
 pub enum WhyError {
-    /// The record is not of a run that can be repeated.
+    /// The record is not that of a repeatable run.
     #[error("{0}")]
     NotRepeatable(String),
-    /// The experiment of the record does not work any more.
+    /// The experiment of the record no longer works.
     #[error(transparent)]
     Lab(#[from] LabError),
 }

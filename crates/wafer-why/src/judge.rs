@@ -1,16 +1,16 @@
-//! The effect of each counterfactual.
+//! Evaluates the effect of each counterfactual.
 
 use wafer_record::{AttributionRecord, Record};
 
 use crate::Cause;
 use crate::causes::{Counterfactual, Measure};
 
-/// Share of the WAF that a cause has to cost to be named.
+/// Minimum share of the WAF that a cause must cost to be named.
 const LEAST: f64 = 0.03;
-/// Difference of WAF between two parts of a run that is not steady.
+/// Relative difference of WAF between parts of a run that makes it unsteady.
 const UNSTEADY: f64 = 0.1;
 
-/// Returns the causes, the most costly first. Each counterfactual has its record, and the WAF that it is compared with.
+/// Returns the causes, most costly first. Each counterfactual comes with its record and the WAF to compare it with.
 pub(crate) fn rank<'a>(
     base: &Record,
     changed: impl Iterator<Item = (&'a Counterfactual, Record, f64)>,
@@ -42,7 +42,7 @@ pub(crate) fn rank<'a>(
         found.push((change * counterfactual.weight, cause));
     }
     found.sort_by(|a, b| b.0.total_cmp(&a.0));
-    // The best way to remove a cause stands for the others.
+    // The most effective way to remove a cause represents the others.
     let mut causes: Vec<Cause> = Vec::new();
     for (_, cause) in found {
         if !causes.iter().any(|known| known.cause == cause.cause) {
@@ -68,7 +68,7 @@ fn measure(measure: &Measure, base: &Record, changed: &Record) -> Option<f64> {
     }
 }
 
-/// Returns the bytes relocated of the data of some handles.
+/// Returns the relocated bytes of some handles' data.
 pub(crate) fn moved(record: &Record, which: impl Fn(&str) -> bool) -> Option<f64> {
     let attribution: &AttributionRecord = record.attribution.as_ref()?;
     let rows = attribution.relocated_bytes.iter();

@@ -1,12 +1,12 @@
-//! Why a WAF is as high as it is, found by experiment.
+//! Finds the causes of a WAF by experiment.
 //!
 //! # What it is
-//! [`Plan::of`] takes a result record and plans reruns: the same experiment, and for each possible cause the same
-//! without it, such as with more spare space, smaller reclaim units, the jobs apart, or one handle left out. Whoever
-//! has run them gives the records to [`Plan::judge`], which ranks the causes by what each one costs.
+//! [`Plan::of`] takes a result record and plans reruns: the same experiment, and for each possible cause the
+//! experiment without it, for example with more spare space, smaller reclaim units, the jobs apart, or one handle
+//! left out. The caller runs them and passes the records to [`Plan::judge`], which ranks the causes by their cost.
 //!
 //! # Architecture
-//! - `causes/`: one file a cause. To add one: its file, and a line in `causes/mod.rs`.
+//! - `causes/`: one file per cause. To add a cause, add its file and a line in `causes/mod.rs`.
 //! - `rebuild.rs`: the experiment of a record; `streams.rs`: changed workloads; `temperature.rs`: how often each part
 //!   of the drive is written.
 //!
@@ -14,10 +14,10 @@
 //! Every rerun is deterministic, so the same record gives the same causes.
 //!
 //! # Error model
-//! [`WhyError`]: the record has no experiment that can be run again.
+//! [`WhyError`]: the record has no repeatable experiment.
 //!
 //! # What it does not implement
-//! Combinations of causes: removing two may bring more or less than the sum.
+//! Combinations of causes: removing two may save more or less than the sum.
 
 mod causes;
 mod error;
@@ -34,9 +34,9 @@ use wafer_record::{Record, Timeline, Volume};
 use crate::causes::{Case, Counterfactual};
 pub use crate::error::WhyError;
 
-/// Maximum logical capacities that a rerun writes.
+/// Maximum host writes of a rerun, in logical capacities.
 const MOST_CAPACITIES: f64 = 10.0;
-/// Share by which the WAF of the run may differ from the record's, which is interpolated.
+/// Maximum relative difference from the record's WAF, which is interpolated.
 const MOST_DIFFERENCE: f64 = 0.01;
 
 /// A cause, and the effect of removing it.
@@ -46,26 +46,26 @@ pub struct Cause {
     pub cause: String,
     /// WAF without the cause.
     pub waf_without: f64,
-    /// What was changed, its effect, and what to do, in one or two sentences.
+    /// The change, its effect and the remedy, in one or two sentences.
     pub text: String,
 }
 
 /// The causes of a WAF.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Why {
-    /// WAF of the experiment, run again to the volume of the reruns.
+    /// WAF of the experiment, rerun to the volume of the reruns.
     pub waf: f64,
-    /// Host bytes that each rerun wrote, in multiples of the logical capacity, if fewer than those of the record.
+    /// Host bytes written by each rerun, in multiples of the logical capacity, if fewer than the record's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacities: Option<f64>,
     /// The causes, most costly first.
     pub causes: Vec<Cause>,
 }
 
-/// Reruns of an experiment: as it is, and without each possible cause.
+/// Reruns of an experiment: unchanged, and without each possible cause.
 pub struct Plan {
     base: Experiment,
-    /// What the record counted, unless its commands followed a clock.
+    /// The timeline of the record, unless its commands followed a clock.
     recorded: Option<Timeline>,
     shortened: bool,
     counterfactuals: Vec<Counterfactual>,
@@ -75,7 +75,7 @@ impl Plan {
     /// Plans the reruns for a record.
     ///
     /// # Errors
-    /// The record is not of a simulated run, or its workload is not in it.
+    /// If the record is not that of a simulated run, or lacks its workload.
     pub fn of(record: &Record) -> Result<Self, WhyError> {
         let mut base = rebuild::experiment(record)?;
         base.attribution = true;
@@ -88,7 +88,7 @@ impl Plan {
         }
         let case = Case::new(record, &base)?;
         let mut counterfactuals: Vec<_> = causes::all(&case);
-        // What does not fit this device or this machine is no counterfactual.
+        // Experiments that do not fit this device or this machine are omitted.
         counterfactuals.retain(|c| c.experiment.clone().check().is_ok());
         let recorded = record.time.is_none().then(|| record.timeline.clone());
         Ok(Plan { base, recorded, shortened, counterfactuals })
@@ -102,10 +102,10 @@ impl Plan {
         std::iter::once(self.base.clone()).chain(self.counterfactuals.iter().flat_map(of)).collect()
     }
 
-    /// Ranks the causes by the records of [`Self::experiments`], in the same order.
+    /// Ranks the causes by the records of [`Self::experiments`], given in the same order.
     ///
     /// # Errors
-    /// The unchanged run failed, or is not that of the record.
+    /// If the unchanged run failed, or differs from the record's.
     pub fn judge(&self, records: Vec<Result<Record, LabError>>) -> Result<Why, WhyError> {
         let mut records = records.into_iter();
         let base = records.next().unwrap_or_else(|| Err(LabError::Run("no run".to_owned())))?;
@@ -122,7 +122,7 @@ impl Plan {
         })
     }
 
-    /// Refuses to explain a run other than the record's: the files that its workload names are not part of it.
+    /// Refuses to explain a run other than the record's, which lacks the files that its workload names.
     fn check_repeated(&self, base: &Record) -> Result<(), WhyError> {
         let host = base.summary.host_bytes;
         let Some(waf) = self.recorded.as_ref().and_then(|recorded| recorded.waf_at(host)) else {

@@ -1,4 +1,4 @@
-//! The experiment of a record.
+//! Rebuilds the experiment of a record.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use wafer_record::{Record, Volume};
 
 use crate::error::WhyError;
 
-/// Returns the experiment that a record is of, without a clock.
+/// Returns the experiment of a record, without a clock.
 pub(crate) fn experiment(record: &Record) -> Result<Experiment, WhyError> {
     let missing = |what: &str| {
         WhyError::NotRepeatable(format!("the record has no {what}; `wafer run` writes one"))
@@ -30,7 +30,7 @@ pub(crate) fn experiment(record: &Record) -> Result<Experiment, WhyError> {
     };
     let mut experiment = Experiment::of(device, workload(recorded)?, &options);
     if experiment.volume.is_none() && record.time.is_some() {
-        // Without its clock a workload of so many seconds has no end.
+        // Without its clock, a workload limited by time has no end.
         experiment.volume = Some(Volume::Bytes(Bytes(record.summary.host_bytes)));
     }
     Ok(experiment)
@@ -50,7 +50,7 @@ pub(crate) fn device(
     Ok(device_from_text(name, &text, overrides).map_err(LabError::from)?)
 }
 
-/// Removes what TOML has no word for.
+/// Removes nulls, which TOML cannot represent.
 fn remove_nulls(value: &mut Value) {
     if let Value::Object(table) = value {
         table.retain(|_, value| !value.is_null());
@@ -70,7 +70,7 @@ fn workload(recorded: &WorkloadRecord) -> Result<Workload, WhyError> {
     match recorded.kind.as_str() {
         "fio" => Ok(Workload::new(FioSource { path: path.into(), text: recorded.text.clone() })),
         "model" => nested(&recorded.path, folder),
-        // The record names traces as they are found from the working directory.
+        // The record names traces by their paths relative to the working directory.
         "trace" => nested("traces", Path::new("")),
         kind => Err(WhyError::NotRepeatable(format!(
             "a record of a workload of kind `{kind}` does not hold all that a rerun needs; job files, models and \

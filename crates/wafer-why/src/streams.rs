@@ -1,4 +1,4 @@
-//! Workloads with a change: handles that overwrite nothing, or data placed otherwise.
+//! Changes workloads: handles that overwrite nothing, or data with other placement.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,21 +13,20 @@ use wafer_lab::{LabError, Source, Workload};
 use crate::MOST_CAPACITIES;
 use crate::temperature::{Temperature, handle_of};
 
-/// Batches of the workload that are looked through for one of the change.
+/// Number of batches of the workload searched for commands of the changed one.
 const MOST_BATCHES: usize = 64;
 
-/// What is changed.
 #[derive(Clone, Debug)]
 pub(crate) enum Change {
-    /// This handle overwrites nothing: its data takes the same space, and stays valid.
+    /// This handle overwrites nothing: its data takes the same space and stays valid.
     Quiet(u16),
     /// All other handles overwrite nothing.
     OthersQuiet(u16),
-    /// Writes go to a handle by how often their part of the drive is written.
+    /// Writes go to handles by how often their part of the drive is written.
     ByTemperature(Arc<Temperature>),
 }
 
-/// The handles that placements name: `handles[namespace][index]`.
+/// The handles of placements: `handles[namespace][index]`.
 pub(crate) type Handles = Arc<Vec<Vec<u16>>>;
 
 /// A workload with a change.
@@ -76,12 +75,12 @@ struct ChangedStream {
     handles: Handles,
     written: Written,
     scratch: Batch,
-    /// Bytes of writes that were left out since the last command that was not.
+    /// Bytes of writes omitted since the last command that was passed on.
     left_out: u64,
     most_left_out: u64,
 }
 
-/// Parts of the namespaces that were written, a bit each.
+/// The parts of the namespaces that were written, one bit each.
 #[derive(Default)]
 struct Written(Vec<Vec<u64>>);
 
@@ -89,7 +88,7 @@ impl Written {
     /// Bytes of a part.
     const PART: u64 = 4096;
 
-    /// Adds a write, and returns whether a part of it is new.
+    /// Adds a write, and returns whether any part of it is new.
     fn add(&mut self, command: &Command) -> bool {
         let number = command.namespace.index();
         if self.0.len() <= number {
@@ -155,7 +154,7 @@ impl ChangedStream {
             }
             self.scratch = scratch;
             if self.left_out > self.most_left_out {
-                // Only quiet handles write any more.
+                // Only quiet handles still write.
                 return StreamState::Ended;
             }
             if state != StreamState::Ready || batch.len() >= end {
@@ -163,7 +162,7 @@ impl ChangedStream {
             }
         }
         if batch.is_empty() {
-            // The caller must be able to stop the run. A flush changes no byte.
+            // The caller must be able to stop the run. A flush changes no data.
             batch.commands.push(Command::flush(NsId(0)));
         }
         StreamState::Ready

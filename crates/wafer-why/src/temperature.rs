@@ -1,4 +1,4 @@
-//! How often each part of the drive is written, and a handle for each temperature.
+//! Determines how often each part of the drive is written, and the handle for each temperature.
 
 use std::collections::BTreeMap;
 
@@ -7,41 +7,41 @@ use wafer_lab::Experiment;
 
 use crate::error::WhyError;
 
-/// Bytes of a part of the drive that has one temperature.
+/// Bytes of a part of the drive, to which a temperature applies.
 const PART: u64 = 64 << 10;
-/// Logical capacities that are looked at.
+/// Number of logical capacities of writes to examine.
 const LOOK: f64 = 4.0;
-/// A part is hot or cold if it is written so many times more or less often than the mean.
+/// A part is hot or cold if it is written this many times more or less often than the mean.
 const APART: f64 = 2.0;
-/// Writes of a part, on average, below which it is chance that one is written twice as often as another.
+/// Minimum mean number of writes per part: with fewer, differences are due to chance.
 const LEAST_WRITES: u64 = 16;
-/// Temperatures of one handle.
+/// Number of temperatures per handle.
 pub(crate) const CLASSES: u16 = 3;
 
-/// Writes of each part of each namespace, as classes of about equal bytes.
+/// The temperature of each part of each namespace, by how often it is written.
 #[derive(Debug)]
 pub(crate) struct Temperature {
     /// Class of each part by namespace: 0 is cold, 2 is hot.
     classes: Vec<Vec<u8>>,
-    /// Handles that are written, ascending; each gets [`CLASSES`] handles of its own.
+    /// The written handles, ascending; each gets [`CLASSES`] handles of its own.
     pub(crate) handles: Vec<u16>,
-    /// Share of each handle's bytes in commands that began where the one before ended.
+    /// Share of each handle's bytes in commands that began where the previous one ended.
     sequential: Vec<f64>,
-    /// Bytes that are written at all.
+    /// Number of bytes written at least once.
     touched: u64,
 }
 
-/// What a handle wrote.
+/// The writes of a handle.
 #[derive(Default)]
 struct Written {
     bytes: u64,
     sequential: u64,
-    /// Where the last command ended, for each namespace.
+    /// End of the last command, by namespace.
     ends: BTreeMap<usize, u64>,
 }
 
 impl Temperature {
-    /// Looks at the writes of an experiment. `None` if it writes nothing, or too little to tell.
+    /// Examines the writes of an experiment. `None` if there are none, or too few.
     pub(crate) fn of(experiment: &Experiment) -> Result<Option<Self>, WhyError> {
         let geometry = &experiment.device.geometry;
         let mut built = experiment.build()?;
@@ -110,12 +110,12 @@ impl Temperature {
         }))
     }
 
-    /// Returns the bytes that are written at all.
+    /// Returns the number of bytes written at least once.
     pub(crate) fn touched_bytes(&self) -> u64 {
         self.touched
     }
 
-    /// Returns the share of a handle's bytes in commands that began where the one before ended.
+    /// Returns the share of a handle's bytes in commands that began where the previous one ended.
     pub(crate) fn sequential_share(&self, handle: u16) -> f64 {
         let at = self.handles.binary_search(&handle);
         at.ok().and_then(|at| self.sequential.get(at)).copied().unwrap_or(0.0)
@@ -131,7 +131,6 @@ impl Temperature {
     }
 }
 
-/// Returns the handle of a write.
 pub(crate) fn handle_of(handles: &[Vec<u16>], command: &Command) -> u16 {
     let list = handles.get(command.namespace.index()).map(Vec::as_slice).unwrap_or_default();
     let named = (command.placement != Placement::NONE)
@@ -148,7 +147,7 @@ mod tests {
 
     use super::*;
 
-    /// Of a few uniform writes some land twice in one part, and none in another: that is chance.
+    /// Of a few uniform writes, some hit the same part twice and miss others by chance.
     #[test]
     fn few_writes_have_no_temperature() {
         let is_told = |volume: &str| {

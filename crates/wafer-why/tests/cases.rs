@@ -1,4 +1,4 @@
-//! Small drives with one cause each, which must be named first.
+//! Small drives with one cause each, which must be ranked first.
 
 use std::path::Path;
 
@@ -26,7 +26,7 @@ fn assert_cause(cause: &str, toml: &str) {
     assert_eq!(first, Some(cause), "WAF {:.3}: {found:?}", why.waf);
 }
 
-/// Returns an experiment: keys of the device, those of the experiment, and the jobs.
+/// Returns an experiment with these keys of the device, keys of the experiment, and jobs.
 fn fio(device: &str, keys: &str, jobs: &str) -> String {
     format!("{keys}\n[device]\n{device}\n[workload]\nfio_text = '''\n[global]\n{jobs}\n'''\n")
 }
@@ -39,7 +39,7 @@ fn little_spare_space() {
     assert_cause("spare_space", &fio(device, "volume = \"8x\"", UNIFORM));
 }
 
-/// What still changes after a steady start is the workload.
+/// Changes after a steady start are due to the workload.
 #[test]
 fn a_run_that_began_in_steady_state_is_not_told_to() {
     let device = "capacity = \"256MiB\"\nreclaim_unit = { size = \"1MiB\" }\noverprovisioning = 0.2\nhandles = 8";
@@ -54,7 +54,7 @@ fn few_units() {
     assert_cause("few_units", &fio(device, "volume = \"8x\"", UNIFORM));
 }
 
-/// A job that has written its part, and another that has ended: without overwrites nothing is left to write.
+/// One job has written its part, and another has ended: without overwrites, no writes are left.
 #[test]
 fn a_workload_of_which_nothing_is_left_ends() {
     let device = "capacity = \"64MiB\"\nreclaim_unit = { size = \"1MiB\" }\noverprovisioning = 0.3\nhandles = 2";
@@ -63,7 +63,7 @@ fn a_workload_of_which_nothing_is_left_ends() {
     assert!(why("ends", &fio(device, "volume = \"3x\"", jobs)).waf >= 1.0);
 }
 
-/// Units of 1 MiB are the smallest: of these, only fewer can be open.
+/// Units of 1 MiB are the smallest: the only remedy is fewer open ones.
 #[test]
 fn few_units_that_cannot_be_smaller() {
     let device = "capacity = \"64MiB\"\nreclaim_unit = { size = \"1MiB\" }\noverprovisioning = 0.2\nhandles = 8";
@@ -73,7 +73,7 @@ fn few_units_that_cannot_be_smaller() {
         few.text.contains("1 instead of 8 handles") && few.waf_without < 0.5 * found.waf,
         "{few:?}"
     );
-    // Of 2 MiB, units can have half the size.
+    // Units of 2 MiB can be halved.
     let device = "capacity = \"256MiB\"\nreclaim_unit = { size = \"2MiB\" }\noverprovisioning = 0.2\nhandles = 8";
     let found = why("half", &fio(device, "volume = \"8x\"", UNIFORM));
     let few = found.causes.iter().find(|cause| cause.cause == "few_units").unwrap();
@@ -150,7 +150,7 @@ fn unaligned_writes() {
 
 #[test]
 fn units_larger_than_an_objects_life() {
-    // Sixteen files are written in turn, each in order: a unit has parts of all of them, and none dies as a whole.
+    // Sixteen files are written in turn, each in order: no unit is invalidated as a whole.
     let device = "capacity = \"1GiB\"\nreclaim_unit = { size = \"16MiB\" }\noverprovisioning = 0.28\nhandles = 1";
     let jobs = "rw=randwrite\nbs=2m\n[objects]\n";
     assert_cause("large_units", &fio(device, "volume = \"8x\"", jobs));
@@ -178,7 +178,7 @@ fn a_saved_sequential_handle() {
     let jobs = "bs=4k\nfdp=1\ntime_based=1\nruntime=60\n[log]\nrw=write\nsize=128m\nfdp_pli=0\n[data]\nrw=randwrite\noffset=128m\nsize=384m\nfdp_pli=1\n";
     let keys = "volume = \"6x\"\nprecondition = \"sequential\"\npace = \"log=0.4,data=0.6\"";
     let why = why("sequential", &fio(device, keys, jobs));
-    // Spare space would bring more: garbage collection has little choice.
+    // Spare space would help more: garbage collection has little choice.
     assert!(why.causes.iter().any(|cause| cause.cause == "saved_sequential"), "{:?}", why.causes);
 }
 
@@ -219,7 +219,7 @@ fn background_collection_that_is_too_eager() {
     assert_cause("eager_background_gc", &fio(device, "volume = \"8x\"", UNIFORM));
 }
 
-/// Writes that all live alike gain nothing from a handle for each class or job; what that needs of the device does.
+/// Uniform writes gain nothing from a handle for each class or job, but from the device settings that this needs.
 #[test]
 fn a_drive_that_leaves_relocated_data_among_what_hosts_write() {
     let device = "capacity = \"256MiB\"\nreclaim_unit = { size = \"1MiB\" }\noverprovisioning = 0.14\nfdp = false\n\
@@ -233,7 +233,7 @@ fn a_drive_that_leaves_relocated_data_among_what_hosts_write() {
     }
 }
 
-/// A record does not hold the files that its jobs name: what they make of the workload now may be something else.
+/// A record lacks the files that its jobs name: they may since give a different workload.
 #[test]
 fn a_run_that_comes_out_differently_is_not_explained() {
     let device = "capacity = \"64MiB\"\nreclaim_unit = { size = \"1MiB\" }\noverprovisioning = 0.2\nhandles = 1";
@@ -253,7 +253,7 @@ fn a_run_that_comes_out_differently_is_not_explained() {
     assert!(error.contains("WAF 1.000 instead of 2."), "{error}");
 }
 
-/// Cases that nothing was tuned on: other sizes, shares and distributions.
+/// Cases that were not used for tuning: other sizes, shares and distributions.
 #[test]
 fn other_cases() {
     let device = |unit: &str, op: f64, more: &str| {

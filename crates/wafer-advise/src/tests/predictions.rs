@@ -1,4 +1,4 @@
-//! What advice predicts is what the next part of the same traffic gets, on eight kinds of stationary traffic.
+//! The next part of the same traffic reaches the predicted WAF, for eight kinds of stationary traffic.
 
 use wafer_device::Device;
 use wafer_interface::{Command, Placement};
@@ -9,10 +9,10 @@ use super::*;
 const PAGES: u64 = 16_384;
 const LEARNED: usize = 120_000;
 const NEXT: usize = 60_000;
-/// Most difference of the achieved WAF from the predicted one.
+/// Maximum relative difference between achieved and predicted WAF.
 const MOST_ERROR: f64 = 0.05;
 
-/// A kind of traffic: the page of each write, given two random numbers and the number of the write.
+/// A kind of traffic: the page of each write, given two random numbers and the write's number.
 type Kind = fn(u64, u64, u64) -> u64;
 
 const KINDS: &[(&str, Kind)] = &[
@@ -33,7 +33,7 @@ const KINDS: &[(&str, Kind)] = &[
         0 => number / 2 % (PAGES / 4),
         _ => PAGES / 4 + hot(draw, which, 80, 5) % (PAGES * 3 / 4),
     }),
-    // Each address half as likely as one of half its number, about.
+    // Each address is about half as likely as one with half its number.
     ("skewed", |draw, which, _| {
         let unit = (draw % 1_000_003) as f64 / 1_000_003.0;
         ((PAGES as f64).powf(unit) as u64 + which % 7) % PAGES
@@ -55,13 +55,13 @@ fn predictions_hold_for_what_follows_of_stationary_traffic() {
             .map(|number| kind(rng.next_u64() >> 8, rng.next_u64() >> 8, number))
             .collect();
         let mut file = tempfile::NamedTempFile::new().unwrap();
-        // Every page is written once, so that the traffic that counts overwrites.
+        // Every page is written once first, so that the counted traffic overwrites.
         for (number, page) in (0..PAGES).chain(pages[..LEARNED].iter().copied()).enumerate() {
             writeln!(file, "{number} 0 {} 8 0", page * 8).unwrap();
         }
         file.flush().unwrap();
         let advice = advice_on(&file, &[], 4);
-        // Warnings about stationary traffic would be false.
+        // Stationary traffic must give no warnings.
         assert!(!advice.notices.iter().any(|n| n.contains("stationary")), "{:?}", advice.notices);
 
         let achieved = |place: &dyn Fn(u64) -> Placement| {
@@ -92,13 +92,13 @@ fn predictions_hold_for_what_follows_of_stationary_traffic() {
     assert!(placed >= 4, "placement by address was recommended for {placed} kinds only");
 }
 
-/// Traffic whose hot pages move on: the prediction comes with a warning.
+/// The prediction for traffic whose hot pages move comes with a warning.
 #[test]
 fn traffic_that_changes_is_told() {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(12);
     let mut file = tempfile::NamedTempFile::new().unwrap();
     for number in 0..60_000u64 {
-        // The address space fills as the traffic goes on.
+        // The address space fills as the traffic proceeds.
         let page = rng.next_u64() % (PAGES / 4) + PAGES * 3 / 4 * number / 60_000;
         writeln!(file, "{number} 0 {} 8 0", page * 8).unwrap();
     }
@@ -108,8 +108,8 @@ fn traffic_that_changes_is_told() {
     assert!(told("not stationary") && told("never written before"), "{:?}", advice.notices);
 }
 
-/// Hot and cold pages on a drive with one handle: firmware that separates them is recommended, as the host can do
-/// nothing.
+/// Hot and cold pages on a drive with one handle: the host can do nothing, so firmware that separates them is
+/// recommended.
 #[test]
 fn firmware_is_recommended_where_the_host_cannot_help() {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(13);

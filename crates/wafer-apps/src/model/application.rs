@@ -6,7 +6,7 @@ use wafer_interface::{
 };
 use wafer_random::{Purpose, Rng};
 
-/// Number of steps without a command after which an application has ended.
+/// Number of consecutive steps without a command after which an application has ended.
 const MOST_IDLE: u32 = 1 << 26;
 
 /// An application, step by step. A step may generate any number of commands.
@@ -19,7 +19,7 @@ pub(crate) trait Application: Send {
     /// Appends the commands of the next step.
     fn step(&mut self, out: &mut Vec<Command>);
 
-    /// Returns what [`CommandStream::figures`] reports.
+    /// Returns the figures for [`CommandStream::figures`].
     fn figures(&self) -> Vec<Figure> {
         Vec::new()
     }
@@ -73,7 +73,7 @@ impl<A: Application> CommandStream for Steps<A> {
         batch.state_at(end)
     }
 
-    /// Models do not wait: they only know how many commands an application keeps in flight.
+    /// Models do not wait: they only declare how many commands an application keeps in flight.
     fn completed(&mut self, _: &[Completion]) {}
 
     fn figures(&self) -> Vec<Figure> {
@@ -81,7 +81,7 @@ impl<A: Application> CommandStream for Steps<A> {
     }
 }
 
-/// Returns a command on `bytes` bytes at byte `at` of a namespace, both multiples of a logical block.
+/// Returns a command on `bytes` bytes at byte `at` of a namespace, both whole logical blocks.
 #[inline(always)]
 pub(crate) fn command(op: Op, namespace: u8, at: u64, bytes: u64, placement: Placement) -> Command {
     Command {
@@ -111,27 +111,26 @@ pub(crate) fn write_in_parts(
     }
 }
 
-/// Returns a stream of random numbers of an application.
+/// Returns one of an application's random number generators.
 pub(crate) fn rng(seed: u64, number: usize) -> Rng {
     Rng::new(seed, 0, Purpose::Application, number)
 }
 
-/// Returns the number that a share of all 32-bit numbers is below.
+/// Returns the threshold below which this share of all 32-bit numbers lies.
 pub(crate) fn threshold(share: f64) -> u64 {
     (share * 4_294_967_296.0) as u64
 }
 
-/// Draws true with a probability.
+/// Returns true with a probability.
 pub(crate) fn chance(rng: &mut Rng, probability: f64) -> bool {
     u64::from(rng.next32()) < threshold(probability)
 }
 
-/// Returns a figure that is a ratio of two counts, 0 while there is nothing to divide by.
+/// Returns a figure that is a ratio of two counts, 0 if the divisor is 0.
 pub(crate) fn ratio(name: &str, part: u64, of: u64, meaning: &str) -> Figure {
     Figure::new(name, part as f64 / of.max(1) as f64, "", meaning)
 }
 
-/// Returns a figure that is a count.
 pub(crate) fn count(name: &str, count: u64, unit: &str, meaning: &str) -> Figure {
     Figure::new(name, count as f64, unit, meaning)
 }

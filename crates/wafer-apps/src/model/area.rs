@@ -1,6 +1,6 @@
-//! Space of a file system: pages that are free or in use, taken by next fit.
+//! Space of a file system: free and used pages, allocated by next fit.
 //!
-//! Next fit approximates the allocation groups of ext4 and XFS over time: new files go after the last ones, and
+//! Next fit approximates the allocation groups of ext4 and XFS over time: new files follow the last ones, and
 //! allocation circulates through the whole area.
 
 /// An extent: first page and number of pages.
@@ -37,7 +37,7 @@ impl Area {
         self.in_use = if value { self.in_use + count } else { self.in_use - count };
     }
 
-    /// Takes pages after the last ones taken, in as many extents as needed; `None` without enough room.
+    /// Allocates pages after the last allocation; `None` without enough room.
     pub(super) fn take(&mut self, pages: u64) -> Option<Vec<Extent>> {
         if pages > self.free() {
             return None;
@@ -79,14 +79,13 @@ impl Area {
         }
     }
 
-    /// Frees extents.
     pub(super) fn free_extents(&mut self, extents: &[Extent]) {
         for extent in extents {
             self.set(*extent, false);
         }
     }
 
-    /// Returns the bytes of memory of an area.
+    /// Returns the memory that an area takes, in bytes.
     pub(super) fn memory_bytes(pages: u64) -> u64 {
         pages / 8
     }
@@ -110,7 +109,7 @@ mod tests {
         let a = area.take(60).unwrap();
         assert_eq!(a, [(0, 60)]);
         area.free_extents(&a);
-        // Behind the last ones although the front is free, then round the end.
+        // After the last allocation although the front is free, then around the end.
         assert_eq!(area.take(50).unwrap(), [(60, 40), (0, 10)]);
         assert_eq!(area.take(51), None);
         assert_eq!(area.take(50).unwrap(), [(10, 50)]);
@@ -118,7 +117,7 @@ mod tests {
     }
 
     proptest! {
-        /// Extents never overlap, cover what was asked for, and come back.
+        /// Extents never overlap, cover the request, and can be freed.
         #[test]
         fn extents_are_disjoint(sizes in proptest::collection::vec((1u64..200, any::<bool>()), 1..200)) {
             let mut area = Area::new(1003);

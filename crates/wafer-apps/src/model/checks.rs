@@ -1,4 +1,4 @@
-//! The checks of parameters that several models need.
+//! Parameter checks shared by several models.
 
 use wafer_interface::{Bytes, InvalidKey};
 
@@ -16,7 +16,7 @@ pub(super) fn within(key: &str, value: Bytes, low: u64, high: u64) -> Result<(),
     })
 }
 
-/// Refuses a Zipf exponent outside `low..=4`, and 1, for which the inverse of the law does not exist.
+/// Refuses a Zipf exponent outside `low..=4`, and 1, where the distribution has no inverse.
 pub(super) fn exponent(key: &str, value: f64, low: f64) -> Result<(), InvalidKey> {
     between(key, value, low, 4.0)?;
     InvalidKey::unless(value != 1.0, key, || "must not be exactly 1; use 0.99 or 1.01")

@@ -1,4 +1,4 @@
-//! Derives a [`Model`] and its entry in the table from the configuration of an application.
+//! Derives a [`Model`] and its table entry from an application's configuration.
 
 use std::fmt::Debug;
 
@@ -28,11 +28,11 @@ pub(super) trait Configuration:
     /// The running application.
     type Application: Application + 'static;
 
-    /// See [`Model::memory_bytes`]. Refuses what [`Self::application`] would refuse: nothing is computed from unchecked
-    /// parameters.
+    /// See [`Model::memory_bytes`]. Refuses whatever [`Self::application`] would refuse: nothing is computed from
+    /// unchecked parameters.
     fn memory(&self, space: &Space) -> Result<u64, InvalidKey>;
 
-    /// Starts the application; refuses parameters that cannot work, on their own or on this space.
+    /// Starts the application; refuses parameters that are invalid by themselves or for this space.
     fn application(&self, space: &Space, seed: u64) -> Result<Self::Application, InvalidKey>;
 }
 
@@ -46,12 +46,12 @@ impl<C: Configuration> Model for C {
     }
 
     fn parameters(&self) -> Table {
-        // Configurations hold numbers, texts and lists of them: nothing that TOML could refuse.
+        // Configurations hold only numbers, strings and lists of them, as TOML does.
         Table::try_from(self).expect("a configuration is a table")
     }
 }
 
-/// Returns the entry of a configuration in the table of models.
+/// Returns a configuration's entry in the table of models.
 pub(super) const fn info<C: Configuration>() -> ModelInfo {
     ModelInfo {
         name: C::NAME,

@@ -11,7 +11,7 @@ use wafer_interface::InvalidKey;
 
 /// An application with its parameters.
 pub trait Model: Debug + Send + Sync {
-    /// Returns the bytes of memory that [`Model::start`] takes on this space, or 0 if negligible.
+    /// Returns the memory that [`Model::start`] takes on this space in bytes, or 0 if negligible.
     ///
     /// # Errors
     /// As [`Model::start`].
@@ -20,7 +20,7 @@ pub trait Model: Debug + Send + Sync {
     /// Starts the application.
     ///
     /// # Errors
-    /// Returns parameters that cannot work, on their own or on this space.
+    /// If parameters are invalid by themselves or for this space.
     fn start(&self, space: &Space, seed: u64) -> Result<Box<dyn CommandStream>, InvalidKey>;
 
     /// Returns every key with its value.
@@ -36,7 +36,7 @@ pub struct ModelInfo {
     pub name: &'static str,
     /// One line for `wafer models`.
     pub summary: &'static str,
-    /// Commands that it keeps in flight, unless it is told otherwise.
+    /// Number of commands it keeps in flight unless configured otherwise.
     pub queue_depth: u32,
     /// Reads its keys, except `model` itself.
     pub make: fn(Table) -> Result<Box<dyn Model>, ReadError>,
@@ -44,6 +44,6 @@ pub struct ModelInfo {
     pub defaults: fn() -> Table,
     /// JSON Schema of its keys.
     pub schema: fn(&mut SchemaGenerator) -> Schema,
-    /// Keys that are paths of files, relative to the file that has the keys.
+    /// Keys that are file paths, relative to the file that contains the keys.
     pub paths: &'static [&'static str],
 }

@@ -1,12 +1,12 @@
-//! JESD219A, the endurance workload of enterprise drives: a fixed mix of sizes over three zones.
+//! JESD219A, the enterprise endurance workload: a fixed mix of sizes over three zones.
 //!
-//! JEDEC JESD219A.01, section 5 (enterprise), as the talk "FDP for applications that are not FDP-aware" restates it:
-//! sizes in percent of the commands, 50 % of the commands to the first 5 % of the addresses, 30 % to the next 15 %, 20
-//! % to the rest, 40 % reads. The standard requires a drive that has been written completely: precondition it.
+//! JEDEC JESD219A.01, section 5 (enterprise), as restated in the talk "FDP for applications that are not FDP-aware":
+//! sizes in percent of the commands; 50 % of the commands go to the first 5 % of the addresses, 30 % to the next 15 %,
+//! 20 % to the rest; 40 % are reads. The standard requires a completely written drive: precondition it.
 //!
-//! Model assumptions: sizes and zones are independent; within a zone addresses are uniform and independent; a command
-//! below 4 KiB starts at any logical block of 512 B, a larger one on 4 KiB (`align`). If all sizes started at any
-//! block, every command would touch one more page.
+//! Model assumptions: sizes and zones are independent; within a zone, addresses are uniform and independent; a
+//! command below 4 KiB starts at any logical block of 512 B, a larger one at a multiple of 4 KiB (`align`). If all
+//! sizes started at any block, every command would touch one more page.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -42,7 +42,7 @@ impl Default for Jesd219aConfig {
     }
 }
 
-/// Bytes and percent of the commands, JESD219A.01.
+/// Sizes in bytes and their percentage of the commands, JESD219A.01.
 const SIZES: [(u64, u64); 12] = [
     (512, 4),
     (1024, 1),
@@ -58,7 +58,7 @@ const SIZES: [(u64, u64); 12] = [
     (65536, 3),
 ];
 
-/// Percent of the commands, and where the zone ends, percent of the addresses.
+/// Percentage of the commands, and the end of the zone in percent of the addresses.
 const ZONES: [(u64, u64); 3] = [(50, 5), (30, 20), (20, 100)];
 
 impl Configuration for Jesd219aConfig {
@@ -84,14 +84,14 @@ pub(super) struct Jesd219a {
     sizes: [u64; 100],
     /// Zone of a command by percentile.
     zones: [u8; 100],
-    /// First byte of each zone, and the end of the last.
+    /// First byte of each zone, and the end of the last one.
     borders: [u64; 4],
-    /// Reads below this, of 2^32.
+    /// Commands whose draw, out of 2^32, is below this read.
     reads: u64,
     mix: Rng,
     shape: Rng,
     address: Rng,
-    /// Commands that read, and that write.
+    /// Number of commands that read, and of those that write.
     counts: [u64; 2],
     written: u64,
 }
@@ -142,7 +142,7 @@ impl Application for Jesd219a {
         let zone = usize::from(self.zones[(((shape >> 32) * 100) >> 32) as usize]);
         let (first, end) = (self.borders[zone], self.borders[zone + 1]);
         let align = if size < 4096 { LBA_BYTES } else { self.config.align.0 };
-        // The last start at which the command still fits.
+        // Number of starts at which the command still fits.
         let starts = (end - first - size) / align + 1;
         let at = first + self.address.below(starts) * align;
         let op = if read { Op::Read } else { Op::Write };

@@ -1,4 +1,4 @@
-//! The choice of keys in a database, as YCSB has it (Cooper et al., "Benchmarking cloud serving systems
+//! The choice of keys in a database, as in YCSB (Cooper et al., "Benchmarking cloud serving systems
 //! with YCSB", SoCC 2010).
 
 use schemars::JsonSchema;
@@ -14,9 +14,9 @@ const ZIPFIAN: f64 = 0.99;
 pub enum KeyOrder {
     /// All equally likely.
     Uniform,
-    /// Zipf with exponent 0.99, the popular keys scattered.
+    /// Zipf with exponent 0.99; the popular keys are scattered.
     Zipfian,
-    /// Zipf with exponent 0.99, the newest most popular.
+    /// Zipf with exponent 0.99; the newest keys are the most popular.
     Latest,
 }
 
@@ -24,7 +24,7 @@ pub enum KeyOrder {
 pub(super) struct Keys {
     records: u64,
     order: KeyOrder,
-    /// Ranks, for the two orders that have them.
+    /// Ranks, for the two orders that use them.
     ranked: Option<Ranked>,
     newest: u64,
     rng: Rng,
@@ -41,7 +41,6 @@ impl Keys {
         self.records
     }
 
-    /// Draws a key.
     pub(super) fn draw(&mut self) -> u32 {
         let key = match (&self.ranked, self.order) {
             (Some(ranked), KeyOrder::Zipfian) => ranked.draw(&mut self.rng),
@@ -54,7 +53,6 @@ impl Keys {
         key as u32
     }
 
-    /// Returns the `n`-th key after another.
     pub(super) fn after(&self, key: u32, n: u32) -> u32 {
         ((u64::from(key) + u64::from(n)) % self.records) as u32
     }

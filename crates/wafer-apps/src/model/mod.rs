@@ -1,8 +1,8 @@
-//! Application models: programs whose state is simulated as far as it decides what they write.
+//! Application models: programs simulated to the extent that their state decides what they write.
 //!
 //! To add a model, copy a file of this folder, implement `Configuration` and `Application`, and name the
 //! file twice here: in a `mod` line and in [`MODELS`]. Its keys, their documentation and their defaults
-//! are the fields of the configuration; `make docs` puts them into the reference.
+//! are the fields of the configuration; `make docs` adds them to the reference.
 
 mod aerospike;
 mod application;
@@ -42,7 +42,7 @@ pub const MODELS: &[ModelInfo] = &[
     info::<ZonesConfig>(),
 ];
 
-/// Returns the model of a name.
+/// Returns the model with a name.
 pub fn find(name: &str) -> Option<&'static ModelInfo> {
     MODELS.iter().find(|model| model.name == name)
 }

@@ -7,7 +7,7 @@ use wafer_interface::InvalidKey;
 pub struct Space {
     /// Bytes of a page, the mapping unit of the device.
     pub page_bytes: u64,
-    /// The namespaces that it may use.
+    /// The namespaces it may use.
     pub namespaces: Vec<Extent>,
 }
 
@@ -16,7 +16,7 @@ pub struct Space {
 pub struct Extent {
     /// Its capacity.
     pub bytes: u64,
-    /// Placement handles that it has; none when the device has no FDP and takes any.
+    /// Number of its placement handles; `None` if the device has no FDP and accepts any handle.
     pub handles: Option<u16>,
 }
 
@@ -26,13 +26,12 @@ impl Space {
         Space { page_bytes: 4096, namespaces: vec![Extent { bytes, handles: Some(handles) }] }
     }
 
-    /// Returns the first namespace.
     pub(super) fn first(&self) -> Extent {
         self.namespaces.first().copied().unwrap_or(Extent { bytes: 0, handles: None })
     }
 
-    /// Refuses placement handles that their namespaces do not have, each given with its key and the
-    /// position of its namespace.
+    /// Refuses placement handles that their namespaces do not have. Each is given with its key and
+    /// the position of its namespace.
     pub(super) fn check_handles<'a>(
         &self,
         given: impl IntoIterator<Item = (&'a str, usize, Option<u16>)>,

@@ -1,11 +1,11 @@
-//! What holds for every model of the table.
+//! Properties of every model in the table.
 
 use toml::Table;
 use wafer_interface::{Batch, Command, CommandStream, LBA_BYTES, StreamState};
 
 use super::*;
 
-/// A namespace that every model can work on with its defaults.
+/// Namespaces on which every model works with its defaults.
 fn space() -> Space {
     let extent = |bytes| Extent { bytes, handles: Some(8) };
     Space { page_bytes: 4096, namespaces: vec![extent(4 << 30), extent(4 << 30)] }

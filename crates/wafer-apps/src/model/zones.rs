@@ -1,7 +1,7 @@
 //! Zones: sequential writes to several open zones in random order; a zone is deallocated before it is reused.
 //!
 //! The benchmark of SSD-iq (Haas, Lee, Bonnet, Leis, PVLDB 18(11), 2025): each write goes to a random open zone, at its
-//! write pointer. A random closed zone replaces a full one and is deallocated as a whole first. Log-structured stores
+//! write pointer. A random closed zone replaces a full one and is first deallocated as a whole. Log-structured stores
 //! and hosts of zoned drives write like this. Bytes after the last whole zone are not written.
 
 use schemars::JsonSchema;
@@ -68,7 +68,7 @@ impl Configuration for ZonesConfig {
             format!("{}: the namespace has {zones} zones of {}", self.open, self.zone)
         })?;
         space.check_handles(self.handles.iter().map(|handle| ("handles", 0, Some(*handle))))?;
-        // Full, and of no zone: the first write to each opens one.
+        // Full, and without a number: the first write to each opens a zone.
         let open = vec![OpenZone { number: u64::MAX, written: zone }; self.open as usize];
         Ok(Zones { zones, open, random: rng(seed, 0), opened: 0, config: self.clone() })
     }
@@ -77,7 +77,7 @@ impl Configuration for ZonesConfig {
 #[derive(Clone, Copy)]
 struct OpenZone {
     number: u64,
-    /// Bytes: the write pointer.
+    /// The write pointer, in bytes.
     written: u64,
 }
 
@@ -139,8 +139,8 @@ mod tests {
 
     use super::*;
 
-    /// Each zone is deallocated, then written once from its start to its end with one handle, before it is deallocated
-    /// again; no more are open than configured.
+    /// Each zone is deallocated, then written once from start to end with one handle before it is deallocated again;
+    /// no more zones are open than configured.
     #[test]
     fn zones_are_written_in_sequence() {
         let (zone, write) = (1 << 20, 16 << 10);

@@ -1,6 +1,6 @@
 //! Several applications on one drive: their streams merged, each on its namespace.
 //!
-//! [`Pacing`] decides whose command comes next, the same way for all tenants:
+//! [`Pacing`] decides whose command comes next:
 //! - [`Pacing::Shares`]: each tenant gets its share of the written bytes, smoothly.
 //! - [`Pacing::ClosedLoop`]: a saturated drive that serves first come, first served. Each tenant keeps
 //!   its queue depth of commands waiting; the tenant of a served command queues its next one at the end.
@@ -10,8 +10,8 @@
 //!
 //! Flushes and reclaim unit updates take no turn: they accompany the tenant's next command.
 //!
-//! A tenant need not support placement: commands without a directive get the handle of their range of
-//! addresses, or the tenant's. This models a drive that tags namespaces and ranges itself.
+//! A tenant need not support placement: commands without a directive get the handle of their address
+//! range, or the tenant's. This models a drive that tags namespaces and ranges itself.
 
 mod placing;
 mod splits;
@@ -39,10 +39,10 @@ pub struct Tenant {
     pub namespace: NsId,
     /// First logical block of its part of the namespace.
     pub first_block: u64,
-    /// Placement of commands that have none.
+    /// Placement of commands without a placement directive.
     pub placement: TenantPlacement,
-    /// Number of jobs that its tickets name, at least 1. In the tickets of all tenants, they follow those of the
-    /// tenants before it.
+    /// Number of jobs named in its tickets, at least 1. In the tickets of all tenants, they are numbered after
+    /// those of the preceding tenants.
     pub jobs: usize,
 }
 
@@ -56,7 +56,7 @@ pub struct Tenants {
     /// Whether commands have tickets.
     tickets: bool,
     splits: Splits,
-    /// Commands to request from a tenant at once.
+    /// Number of commands to request from a tenant at once.
     most: usize,
     /// The tenant that loads next.
     loading: usize,
@@ -105,15 +105,15 @@ impl Tenants {
         }
     }
 
-    /// Names the tenant or job of each command in its ticket, even if no tenant waits for completions, and keeps the times
-    /// of tenants that all have some, however they share the drive.
+    /// Gives each command a ticket that names its tenant or job even if no tenant waits for completions. If every
+    /// tenant has times, keeps them whatever the pacing.
     #[must_use]
     pub fn with_clock(self) -> Self {
         let timed = self.tenants.iter().all(|queue| queue.tenant.stream.description().timed);
         Tenants { tickets: true, timed, ..self }
     }
 
-    /// Returns the tenant whose turn it is, whose next command is then ready.
+    /// Returns the tenant whose turn it is; its next command is then ready.
     fn turn(&mut self) -> Result<usize, StreamState> {
         match self.turns {
             Turns::Times => return self.earliest(),
@@ -147,7 +147,7 @@ impl Tenants {
         best.map(|(_, i)| i).ok_or(StreamState::Ended)
     }
 
-    /// Returns the first tenant that has a command ready. Their times order the commands, not their turns.
+    /// Returns the first tenant with a ready command. Times order the commands, not turns.
     fn first_ready(&mut self) -> Result<usize, StreamState> {
         let mut none = StreamState::Ended;
         for (i, queue) in self.tenants.iter_mut().enumerate() {
@@ -160,7 +160,7 @@ impl Tenants {
         Err(none)
     }
 
-    /// Sends the next command of a tenant, with the flushes and updates before it.
+    /// Sends the next command of a tenant, with the flushes and updates that precede it.
     fn send(&mut self, i: usize, batch: &mut Batch) {
         let queue = &mut self.tenants[i];
         loop {
@@ -195,18 +195,18 @@ impl Tenants {
 }
 
 impl Queue {
-    /// Returns what its tickets are counted from.
+    /// Returns the ticket from which its tickets are counted.
     fn base(&self) -> u64 {
         stream::first_ticket(self.first_job)
     }
 
-    /// Returns whether a command is ready to be sent, after asking the stream for up to `most` if need be.
+    /// Returns whether a command is ready, requesting up to `most` from the stream if necessary.
     fn state(&mut self, most: usize) -> StreamState {
         if self.at < self.waiting.len() {
             return StreamState::Ready;
         }
         self.at = 0;
-        // What it says about jobs stays until the caller is told.
+        // Its notices about jobs stay until the caller receives them.
         self.waiting.clear_commands();
         let state = self.tenant.stream.next(&mut self.waiting, most);
         if self.waiting.is_empty() { state } else { StreamState::Ready }
@@ -214,7 +214,7 @@ impl Queue {
 }
 
 impl Tenant {
-    /// Appends a command as the device receives it: in two where it crosses the end of a placed range.
+    /// Appends a command as the device receives it, split at the borders of placed ranges.
     fn place(&self, command: Command, out: &mut Vec<Command>) {
         let lba = command.lba + self.first_block;
         let command = Command { lba, namespace: self.namespace, ..command };
@@ -234,7 +234,7 @@ impl CommandStream for Tenants {
         }
     }
 
-    /// The tenants load at the same time, a command of each in turn.
+    /// Tenants load concurrently, one command of each in turn.
     fn load(&mut self, batch: &mut Batch, max: usize) -> StreamState {
         let end = batch.len() + max;
         self.surplus.take(batch, end);
@@ -257,7 +257,7 @@ impl CommandStream for Tenants {
 
     fn next(&mut self, batch: &mut Batch, max: usize) -> StreamState {
         let end = batch.len() + max;
-        // Tenants that wait for completions may have another order with other batches.
+        // With tenants that wait for completions, the order could depend on the batch size.
         self.most = if self.waits { BATCH } else { max.clamp(1, BATCH) };
         self.surplus.take(batch, end);
         let state = loop {

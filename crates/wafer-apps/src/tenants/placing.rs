@@ -1,10 +1,10 @@
-//! Placement that the drive assigns to commands of hosts that do not support it.
+//! Placement that the drive assigns to commands of hosts without placement support.
 
 use std::ops::Range;
 
 use wafer_interface::{Command, Placement};
 
-/// Logical blocks of a namespace that have a placement handle.
+/// Logical blocks of a namespace with a placement handle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlacedRange {
     /// The blocks.
@@ -22,7 +22,7 @@ pub struct TenantPlacement {
 }
 
 impl TenantPlacement {
-    /// Places by range of addresses. Commands outside all ranges get `handle`, by default the namespace's
+    /// Places by address range. Commands outside all ranges get `handle`, by default the namespace's
     /// first.
     ///
     /// # Errors
@@ -40,7 +40,7 @@ impl TenantPlacement {
         Ok(TenantPlacement { handle, ranges })
     }
 
-    /// Returns the same placement with the handles that `identifier` maps these to.
+    /// Returns the same placement with each handle replaced by `identifier` of it.
     pub fn map(&self, identifier: impl Fn(u16) -> u16) -> Self {
         let mut mapped = self.clone();
         mapped.handle = mapped.handle.map(&identifier);
@@ -48,7 +48,7 @@ impl TenantPlacement {
         mapped
     }
 
-    /// Appends a command with its placement: as two commands where it crosses the end of a range.
+    /// Appends a command with its placement, split where it crosses the border of a range.
     pub(crate) fn place(&self, command: Command, out: &mut Vec<Command>) {
         if command.placement != Placement::NONE || !command.op.has_range() {
             out.push(command);

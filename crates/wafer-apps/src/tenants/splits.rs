@@ -1,4 +1,4 @@
-//! Requests that reach the drive as several commands, because they cross the end of a placed range.
+//! Requests sent as several commands because they cross the border of a placed range.
 
 use std::collections::HashMap;
 
@@ -7,16 +7,16 @@ use wafer_interface::stream::{first_ticket, job_of};
 /// Set in the tickets of their commands. No job issues this many requests.
 const SPLIT: u64 = first_ticket(1) >> 1;
 
-/// The requests of which commands are in flight.
+/// The requests with commands in flight.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Splits {
     count: u64,
-    /// The ticket of each request, and its commands that are in flight.
+    /// The original ticket of each request, and its number of commands in flight.
     in_flight: HashMap<u64, (u64, usize)>,
 }
 
 impl Splits {
-    /// Returns the ticket of all `commands` of a request.
+    /// Returns a ticket shared by all `commands` of a request.
     pub(super) fn begin(&mut self, ticket: u64, commands: usize) -> u64 {
         let shared = first_ticket(job_of(ticket)) | SPLIT | (self.count % SPLIT);
         self.count += 1;
@@ -24,7 +24,7 @@ impl Splits {
         shared
     }
 
-    /// Returns the ticket of the request that a command completes, if it is the last of its commands.
+    /// Returns the ticket of the request that a command completes, if it is its last command.
     pub(super) fn complete(&mut self, ticket: u64) -> Option<u64> {
         let Some((own, left)) = self.in_flight.get_mut(&ticket) else { return Some(ticket) };
         *left -= 1;

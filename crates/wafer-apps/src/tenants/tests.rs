@@ -5,7 +5,7 @@ use wafer_interface::{Op, Placement};
 
 use super::*;
 
-/// Writes of `blocks` logical blocks one after another, `count` of them, at given times.
+/// `count` sequential writes of `blocks` logical blocks, at given times.
 struct Writer {
     blocks: u32,
     next: u64,
@@ -46,7 +46,7 @@ impl CommandStream for Writer {
     }
 }
 
-/// A closed loop: at most `depth` writes of a page in flight, whose addresses count up.
+/// A closed loop: at most `depth` page writes in flight, at ascending addresses.
 struct ClosedLoop {
     depth: usize,
     sent: u64,
@@ -94,7 +94,7 @@ impl CommandStream for ClosedLoop {
     }
 }
 
-/// A driver that completes commands in reverse reaches both tenants with their own tickets.
+/// When commands complete in reverse, each tenant still gets its own tickets.
 #[test]
 fn completions_reach_the_tenant_that_waits() {
     let tenant = |i: u8, stream: Box<dyn CommandStream>| Tenant { stream, ..tenant(i, 8, 0, 0) };
@@ -117,7 +117,7 @@ fn completions_reach_the_tenant_that_waits() {
     assert!(seen[0] >= 40 && seen[2] > seen[0] && seen[1] > 0, "{seen:?}");
 }
 
-/// Flushes and updates reach the device in their place and take no turn.
+/// Flushes and updates reach the device in order and take no turn.
 #[test]
 fn commands_without_a_range_accompany_the_next_one() {
     let mixed = |update: bool| {
@@ -238,7 +238,7 @@ fn ranges_that_overlap_are_refused() {
 }
 
 proptest! {
-    /// A command's parts cover it exactly, and each block has the handle of its range.
+    /// The parts of a command cover it exactly, and each block has the handle of its range.
     #[test]
     fn parts_cover_the_command(
         borders in proptest::collection::btree_set(0u64..200, 2..8),
@@ -265,7 +265,6 @@ proptest! {
         prop_assert_eq!(at, lba + u64::from(blocks));
     }
 
-    /// Batches do not matter.
     #[test]
     fn batches_do_not_matter(batch in 1usize..50, shares in any::<bool>()) {
         let make = || {

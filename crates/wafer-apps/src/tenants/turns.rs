@@ -16,24 +16,24 @@ pub enum Pacing {
 /// The order of turns.
 #[derive(Clone, Debug)]
 pub(super) enum Turns {
-    /// The tenant furthest behind its share goes first, the earlier one at a tie.
+    /// The tenant furthest behind its share goes first; at a tie, the earlier one.
     Shares {
-        /// Written bytes over share, fixed point.
+        /// Written bytes divided by the share, in fixed point.
         received: Vec<u128>,
         /// Weight of a byte.
         per_byte: Vec<u128>,
         running: Vec<bool>,
     },
-    /// First come, first served, of queues that are never empty: a fixed cycle, in which each
+    /// First come, first served, from queues that are never empty: a fixed cycle in which each
     /// tenant appears as often as it has commands in flight.
     Cycle { order: Vec<usize>, at: usize },
     /// By the arrival times of the commands.
     Times,
-    /// Whoever has a command ready.
+    /// The first tenant with a ready command.
     Clock,
 }
 
-/// Fraction of the fixed point.
+/// The value 1 in fixed point.
 const ONE: f64 = 4_294_967_296.0;
 
 impl Turns {
@@ -77,7 +77,7 @@ impl Turns {
         }
     }
 
-    /// Removes tenant `i`, which has no more commands.
+    /// Removes tenant `i`, which has no commands left.
     pub(super) fn ended(&mut self, i: usize) {
         match self {
             Turns::Shares { running, .. } => running[i] = false,
@@ -91,7 +91,7 @@ impl Turns {
     }
 }
 
-/// Spreads the tenants evenly, each as often as its count: every place goes to the one furthest behind.
+/// Spreads the tenants evenly, each as often as its count: each place goes to the one furthest behind.
 fn spread(counts: &[u32]) -> Vec<usize> {
     let total: i64 = counts.iter().map(|&n| i64::from(n)).sum();
     let mut credit = vec![0i64; counts.len()];

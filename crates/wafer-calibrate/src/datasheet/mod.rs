@@ -1,7 +1,7 @@
-//! From a data sheet to a device.
+//! Infers a device from a data sheet.
 //!
-//! A data sheet gives rates. From them follow over-provisioning (`spare.rs`) and the time of a program
-//! (`flash.rs`). Everything else is usual for such drives, and says so (`profile.rs`).
+//! A data sheet gives rates. Over-provisioning (`spare.rs`) and the program time (`flash.rs`) follow
+//! from them. Everything else is assumed as typical for such drives and marked so (`profile.rs`).
 
 mod flash;
 mod profile;
@@ -12,7 +12,7 @@ use serde::Serialize;
 use wafer_interface::Bytes;
 use wafer_lab::LabError;
 
-/// What the data sheet of a drive says.
+/// The figures of a drive's data sheet.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Datasheet {
     /// Logical capacity.
@@ -25,34 +25,34 @@ pub struct Datasheet {
     pub rand_read: f64,
     /// Random writes of 4 KiB per second, in steady state.
     pub rand_write: f64,
-    /// Latency of a read of 4 KiB alone, microseconds.
+    /// Latency of a single read of 4 KiB in microseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_latency: Option<f64>,
-    /// Latency of a write of 4 KiB alone, microseconds.
+    /// Latency of a single write of 4 KiB in microseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_latency: Option<f64>,
     /// Drive writes per day.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dwpd: Option<f64>,
-    /// Power while writing sequentially, watts.
+    /// Power while writing sequentially, in watts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub power: Option<f64>,
 }
 
-/// Bytes of a random read or write of a data sheet.
+/// Bytes of a data sheet's random read or write.
 const PAGE: f64 = 4096.0;
 
 impl Datasheet {
-    /// Returns the device, with the reason for each of its lines.
+    /// Returns the device, with the reason for each line.
     ///
     /// # Errors
-    /// The data sheet contradicts itself; the message names the argument.
+    /// If the data sheet contradicts itself; the message names the argument.
     pub fn profile(&self) -> Result<Profile, LabError> {
         self.check()?;
         profile::of(self)
     }
 
-    /// Refuses what no drive can be.
+    /// Refuses impossible figures.
     fn check(&self) -> Result<(), LabError> {
         let wrong = |name, reason: String| Err(LabError::argument(name, reason));
         let capacity = self.capacity.0;

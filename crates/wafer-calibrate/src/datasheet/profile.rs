@@ -1,4 +1,4 @@
-//! The device file of a data sheet.
+//! The device file inferred from a data sheet.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ use super::flash::{CELL_BITS, Flash, PLANE_PAGE};
 use super::spare::{PageTimes, Spare};
 use super::{Datasheet, PAGE};
 
-/// Where the value of a line comes from.
+/// The source of a line's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
@@ -20,7 +20,7 @@ pub enum Basis {
     Given,
     /// Follows from the data sheet.
     Inferred,
-    /// Usual for such drives.
+    /// Typical for such drives.
     Assumed,
 }
 
@@ -31,9 +31,9 @@ pub struct Line {
     pub key: String,
     /// Value, as TOML.
     pub value: String,
-    /// Where it comes from.
+    /// The source of the value.
     pub basis: Basis,
-    /// How it follows, with its range, or the source.
+    /// The derivation with its range, or the source.
     pub why: String,
 }
 
@@ -46,14 +46,14 @@ pub struct Profile {
     pub waf: f64,
     /// Effective over-provisioning: of physical pages that can hold data when a victim is chosen.
     pub effective_overprovisioning: f64,
-    /// Its range, from that of the media rate under garbage collection.
+    /// Its range, from the range of the media rate under garbage collection.
     pub effective_overprovisioning_range: (f64, f64),
-    /// Bytes that the drive may write over its life at its drive writes per day, in 5 years.
+    /// Bytes that the drive may write in 5 years at its drive writes per day.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub life_bytes: Option<f64>,
-    /// Every key, with its reason.
+    /// Every key, with the reason for its value.
     pub lines: Vec<Line>,
-    /// Figures of the data sheet that the device does not reach, and why.
+    /// Figures of the data sheet that the device does not reach, with the reason.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notices: Vec<String>,
 }
@@ -63,23 +63,23 @@ const READ_LATENCY_US: f64 = 65.0;
 const WRITE_LATENCY_US: f64 = 11.0;
 const ERASE_US: f64 = 2500.0;
 const FORCED_FREE: f64 = 0.004;
-/// Channels and their rate, MT/s of 8 bits (ONFI), from slow to fast drives.
+/// Channels and their rate in MT/s of 8 bits (ONFI), from slow to fast drives.
 const CHANNELS: [(u32, u64); 4] = [(8, 1200), (16, 1600), (16, 2400), (16, 3600)];
-/// Bytes per second that hosts move, over the rate of all channels.
+/// Host bytes per second relative to the rate of all channels.
 const CHANNEL_USE: f64 = 5.0 / 6.0;
-/// Reads that random reads of many commands get, over those of dies that never idle.
+/// Random read rate at a deep queue, relative to that of dies that never idle.
 const DIE_USE: f64 = 0.97;
-/// Number of reclaim units to aim at, at least: closed forms hold from about 1,000 on.
+/// Minimum number of reclaim units to aim for: closed forms hold from about 1,000.
 const UNITS: f64 = 800.0;
 
-/// Returns the device of a data sheet that has been checked.
+/// Returns the device for a checked data sheet.
 pub(super) fn of(sheet: &Datasheet) -> Result<Profile, LabError> {
     let capacity = sheet.capacity.0 / PAGE as u64 * PAGE as u64;
     let unit = 1u64 << (capacity as f64 / UNITS).log2().floor() as u32;
     let pages = (unit / PAGE as u64) as u32;
     let block = 48u64 << 20;
 
-    // Times of a page do not depend on the number of dies, but for the planes of a read.
+    // Times per page do not depend on the number of dies, except for the planes of a read.
     let (read_us, cells) = match sheet.read_latency {
         Some(us) if us < 1.4 * READ_US => {
             (round(0.65 * us, 1.0), (Inferred, format!("0.65 of {us} µs for a single read")))
@@ -99,14 +99,14 @@ pub(super) fn of(sheet: &Datasheet) -> Result<Profile, LabError> {
     };
     let mut flash = Flash::of(sheet, capacity as f64 * 1.1);
     let mut spare = Spare::of(sheet, times(&flash), pages)?;
-    // The number of dies follows from spare space, and reads of relocation from the number of dies.
+    // Dies follow from spare space, and spare space from the reads of relocation, hence from dies.
     for _ in 0..4 {
         flash = Flash::of(sheet, capacity as f64 * (1.0 + spare.op));
         spare = Spare::of(sheet, times(&flash), pages)?;
     }
     let blocks = block * u64::from(flash.planes) / 2;
 
-    // Free reclaim units hold nothing when a victim is chosen.
+    // Free reclaim units hold no data when a victim is chosen.
     let logical = capacity as f64 / unit as f64;
     let effective = logical * (1.0 + spare.op);
     let count = ((effective + 1.0) / (1.0 - FORCED_FREE)).max(effective + 2.0).round();
@@ -326,10 +326,10 @@ impl Profile {
         out
     }
 
-    /// Returns the device as it is loaded from its file.
+    /// Returns the device as loaded from its file.
     ///
     /// # Errors
-    /// The device is invalid.
+    /// If the device is invalid.
     pub fn device(&self) -> Result<ResolvedDevice, LabError> {
         Ok(device_from_text("data sheet", &self.toml(), &[])?)
     }

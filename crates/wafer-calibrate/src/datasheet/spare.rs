@@ -1,26 +1,27 @@
-//! Over-provisioning from a data sheet: the media write at one rate, whoever they write for.
+//! Infers over-provisioning from a data sheet: the media write at one rate, for hosts or
+//! relocation.
 //!
-//! In steady state random writes get the media rate over WAF. The media rate is that of sequential writes, less what
-//! reads of relocated data and erases take: 0.81 to 1.02 of it on six drives (Haas et al., "SSD-iq", PVLDB 18(11),
-//! 2025). So random writes of 4 KiB tell WAF, and WAF tells over-provisioning, here for greedy collection under
-//! uniform writes (T2 of the theory).
+//! In steady state, random writes reach the media rate divided by the WAF. The media rate is that of sequential
+//! writes minus the time for reads of relocated data and for erases: 0.81 to 1.02 of it on six drives (Haas et al.,
+//! "SSD-iq", PVLDB 18(11), 2025). So the rate of random 4 KiB writes determines the WAF, and the WAF determines
+//! over-provisioning, here for greedy collection under uniform writes (T2 of the theory).
 
 use wafer_lab::LabError;
 use wafer_studies::theory::uniform;
 
 use super::{Datasheet, PAGE};
 
-/// Media rate under garbage collection over sequential write rate, on six drives.
+/// Media rate under garbage collection relative to the sequential write rate, on six drives.
 const FACTORS: (f64, f64) = (0.81, 1.02);
-/// Over-provisioning that a drive may have.
+/// Range of plausible over-provisioning.
 const LEAST: f64 = 0.02;
 const MOST: f64 = 1.5;
 
-/// Times of the media for a page, over all dies, in seconds.
+/// Media times per page over all dies, in seconds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PageTimes {
     pub(super) program: f64,
-    /// Read before it is relocated.
+    /// Read before relocation.
     pub(super) read: f64,
     pub(super) erase: f64,
 }
@@ -32,7 +33,7 @@ impl PageTimes {
     }
 }
 
-/// What the rates say about spare space.
+/// The spare space inferred from the rates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Spare {
     /// WAF of random writes in steady state.
@@ -47,7 +48,7 @@ impl Spare {
     /// Infers the spare space of a drive with these times and reclaim units of this many pages.
     ///
     /// # Errors
-    /// No over-provisioning explains the rates.
+    /// If no over-provisioning explains the rates.
     pub(super) fn of(sheet: &Datasheet, times: PageTimes, pages: u32) -> Result<Self, LabError> {
         let waf = times.waf(sheet.rand_write);
         let ratio = sheet.seq_write.0 as f64 / (sheet.rand_write * PAGE);

@@ -30,7 +30,7 @@ fn sheets() -> Vec<(String, Datasheet)> {
     sheets
 }
 
-/// What a job measures on the device of a data sheet with reclaim units of 4 MiB.
+/// Returns the measurements of a job on a data sheet's device with reclaim units of 4 MiB.
 fn measure(profile: &Profile, job: &str, precondition: &str) -> TimeRecord {
     let whole = profile.device().unwrap();
     let unit = whole.config.reclaim_unit.size.0;
@@ -48,7 +48,7 @@ fn measure(profile: &Profile, job: &str, precondition: &str) -> TimeRecord {
     record.time.unwrap()
 }
 
-/// Writes per second, bytes.
+/// Returns the write rate of a job in bytes per second.
 fn write_rate(profile: &Profile, job: &str, precondition: &str) -> f64 {
     measure(profile, job, precondition).write.unwrap().bytes_per_second
 }
@@ -70,7 +70,7 @@ fn devices_read_and_write_as_their_data_sheets_say() {
                      ramp_time=50ms\n";
         let iops = measure(&profile, reads, "sequential").read.unwrap().iops;
         let error = iops / sheet.rand_read - 1.0;
-        // Two planes of the PE8110 are too few.
+        // The PE8110's two planes are too few.
         let least = if name == "PE8110" { -0.2 } else { -0.05 };
         assert!((least..0.01).contains(&error), "{name}: random reads {error:+.3}");
     }
@@ -92,7 +92,7 @@ fn every_line_has_its_reason_and_follows_from_the_rates() {
         assert!((timing.program_rate() / sheet.seq_write.0 as f64 - 1.0).abs() < 0.01, "{name}");
         let die = sheet.seq_write.0 as f64 / f64::from(timing.dies);
         assert!((55e6..130e6).contains(&die), "{name}: {die}");
-        // All dies busy take the power of the data sheet.
+        // With all dies busy, power is that of the data sheet.
         let power = timing.power.idle_w + timing.power.die_w * f64::from(timing.dies);
         assert!((11.0..=12.0).contains(&power), "{name}: {power}");
     }
@@ -143,7 +143,7 @@ fn contradictions_are_refused() {
     }
 }
 
-/// A plausible data sheet of 960 GB.
+/// Returns a plausible data sheet of 960 GB.
 fn usual() -> Datasheet {
     Datasheet {
         capacity: Bytes(960_000_000_000),
@@ -170,7 +170,7 @@ fn figures_that_the_device_does_not_reach_are_noted() {
         instant.starts_with("read latency: 1 µs are given; a single read takes at least"),
         "{instant}"
     );
-    // Nothing is given, and the link and the controller alone take longer than reads usually do.
+    // No latency is given, and the link and the controller alone take longer than reads usually do.
     let slow = Datasheet { seq_read: Bytes(500_000_000), rand_read: 50_000.0, ..usual() };
     let slow = Datasheet { seq_write: Bytes(450_000_000), rand_write: 30_000.0, ..slow };
     let profile = slow.profile().unwrap();

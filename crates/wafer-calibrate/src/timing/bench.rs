@@ -1,7 +1,7 @@
-//! A drive that stands in for a larger one: the same dies, times and over-provisioning, smaller reclaim units.
+//! A scaled drive that stands in for a larger one: same dies, times and OP, smaller reclaim units.
 //!
-//! Latency does not depend on capacity: what a die does in a second follows from the rate of writes and from WAF, and
-//! WAF from over-provisioning. The number of reclaim units stays.
+//! Latency does not depend on capacity: a die's work per second follows from the write rate and the WAF, and the WAF
+//! from over-provisioning. The number of reclaim units is kept.
 
 use std::path::PathBuf;
 
@@ -17,20 +17,20 @@ use super::writes::Amplification;
 
 /// Bytes of a scaled reclaim unit.
 const UNIT: u64 = 4 << 20;
-/// Bytes that the scaled drive has, about, at most.
+/// Approximate maximum capacity of the scaled drive in bytes.
 const MOST: u64 = 5 << 30;
-/// Least pages of a scaled reclaim unit.
+/// Minimum pages of a scaled reclaim unit.
 const LEAST_PAGES: u64 = 256;
 
 /// The scaled drive.
 #[derive(Clone, Debug)]
 pub(crate) struct Bench {
     device: ResolvedDevice,
-    /// Bytes of the whole drive.
+    /// Bytes of the full-size drive.
     whole: u64,
 }
 
-/// What the drive did under a load.
+/// The measurements of one load.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Outcome {
     pub(crate) read: Latency,
@@ -41,10 +41,10 @@ pub(crate) struct Outcome {
 }
 
 impl Bench {
-    /// Scales a device, whose file has this text.
+    /// Scales a device whose file has this text.
     ///
     /// # Errors
-    /// The scaled device is invalid.
+    /// If the scaled device is invalid.
     pub(crate) fn new(device: &ResolvedDevice, text: &str) -> Result<Self, LabError> {
         let whole = device.config.reclaim_unit.size.0;
         let page = device.geometry.page_bytes;
@@ -59,7 +59,7 @@ impl Bench {
     /// Scales a device to reclaim units of `unit` bytes.
     ///
     /// # Errors
-    /// The scaled device is invalid.
+    /// If the scaled device is invalid.
     pub(crate) fn with_unit(
         device: &ResolvedDevice,
         text: &str,
@@ -73,17 +73,17 @@ impl Bench {
         let mut document: DocumentMut = (text.parse()).map_err(|e: toml_edit::TomlError| {
             LabError::config(device.name.clone(), e.message())
         })?;
-        // Namespaces have sizes of the whole drive.
+        // Namespaces have the sizes of the full-size drive.
         document.remove("namespaces");
         let scale = [format!("capacity={capacity}"), format!("reclaim_unit.size={unit}")];
         let scaled = device_from_text(&device.name, &document.to_string(), &scale)?;
         Ok(Bench { device: scaled, whole: device.geometry.namespace_bytes().iter().sum() })
     }
 
-    /// Runs the load of a row for this many seconds of model time.
+    /// Runs the load of a row for `seconds` of model time.
     ///
     /// # Errors
-    /// The drive or its times are invalid, or the run was stopped.
+    /// If the drive or its times are invalid, or the run was stopped.
     pub(crate) fn run(
         &self,
         timing: &TimingConfig,
@@ -93,10 +93,10 @@ impl Bench {
         control: Control<'_>,
     ) -> Result<Outcome, LabError> {
         let mut device = self.device.clone();
-        // A scaled reclaim unit does not hold a burst. Reads do not wait for them.
+        // A scaled reclaim unit cannot hold a burst, so reads do not wait for bursts.
         device.config.timing = Some(TimingConfig { gc_pacing: GcPacing::Smooth, ..timing.clone() });
         let milliseconds = (seconds * 1e3).round();
-        // Passes that repeat themselves would let all data of a reclaim unit die at the same time.
+        // Repeating passes would invalidate all data of a reclaim unit at the same time.
         let limits =
             format!("time_based\nruntime={milliseconds}ms\nramp_time=100ms\nrandrepeat=0\n");
         let geometry = &self.device.geometry;

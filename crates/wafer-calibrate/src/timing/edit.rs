@@ -1,4 +1,4 @@
-//! A device file with other times: everything else stays as it is, comments too.
+//! Changes times in a device file and keeps everything else, including comments.
 
 use toml_edit::{DocumentMut, Item, Value};
 use wafer_lab::LabError;
@@ -8,14 +8,14 @@ use wafer_lab::LabError;
 pub(crate) struct Change {
     pub(crate) key: &'static str,
     pub(crate) value: f64,
-    /// Why, as a comment.
+    /// The reason, as a comment.
     pub(crate) why: String,
 }
 
-/// Returns the text of a device file with changes. `heading` lines go first, as comments.
+/// Returns the text of a device file with changes. `heading` lines come first, as comments.
 ///
 /// # Errors
-/// The text is not a device file with a table `timing`; `label` is its name.
+/// If the text is not a device file with a table `timing`; `label` is its name.
 pub(crate) fn apply(
     label: &str,
     text: &str,
@@ -25,7 +25,7 @@ pub(crate) fn apply(
     let wrong = |reason: &str| LabError::config(label, reason.to_owned());
     let mut document: DocumentMut =
         text.parse().map_err(|e: toml_edit::TomlError| wrong(&e.message().replace('\n', "; ")))?;
-    // A table in one line has no room for comments.
+    // An inline table has no room for comments.
     let inline = document.get("timing").is_some_and(Item::is_inline_table);
     let timing = document.get_mut("timing").and_then(Item::as_table_like_mut);
     let timing = timing.ok_or_else(|| wrong("`timing` is missing"))?;

@@ -1,6 +1,6 @@
 //! Results of fio on a real drive: `--output-format=json` or `json+`.
 //!
-//! fio writes the options of its jobs next to their results, so that the same jobs can be run here.
+//! fio writes the options of its jobs next to their results, so wafer can run the same jobs.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,15 +13,15 @@ use wafer_record::files::read_text;
 use super::jobs::{Section, section};
 use super::measured::{Latency, Measured, PERCENTILES, Pace, RANDOM, Row, STEADY};
 
-/// Engines that keep more than one command in flight.
+/// Engines that can keep more than one command in flight.
 const ASYNCHRONOUS: [&str; 6] = ["libaio", "io_uring", "io_uring_cmd", "posixaio", "xnvme", "sg"];
 
-/// Share of its rate that a job reaches on a drive that keeps up.
+/// Share of its rate that a job reaches if the drive keeps up.
 const REACHED: f64 = 0.95;
 
 type Options = BTreeMap<String, serde_json::Value>;
 
-/// What fio writes, as far as it is used.
+/// The parts of fio's output that are used.
 #[derive(Debug, Deserialize)]
 struct Output {
     #[serde(rename = "fio version", default)]
@@ -36,14 +36,14 @@ struct Job {
     jobname: String,
     #[serde(rename = "job options", default)]
     options: Options,
-    /// Number of its group: `stonewall` and `new_group` begin another.
+    /// Number of its group: `stonewall` and `new_group` begin a new one.
     #[serde(default)]
     groupid: u32,
-    /// When it began, milliseconds (fio 3.36 and later), and how long it ran.
+    /// Its start in milliseconds (fio 3.36 and later), and its duration.
     job_start: Option<u64>,
     #[serde(default)]
     job_runtime: u64,
-    /// Bytes of its drive (wafer only).
+    /// Bytes of its drive (only in wafer's output).
     namespace_bytes: Option<u64>,
     #[serde(default)]
     read: Direction,
@@ -81,10 +81,10 @@ impl Direction {
 }
 
 impl Measured {
-    /// Reads results of fio; each file is a row. What cannot be used is in the notices.
+    /// Reads results of fio, one row per file. Notices name what cannot be used.
     ///
     /// # Errors
-    /// A file is not JSON of fio, or none has a row that can be used.
+    /// If a file is not fio's JSON, or none has a usable row.
     pub fn fio(paths: &[std::path::PathBuf]) -> Result<Self, LabError> {
         let mut measured = Measured { files: paths.to_vec(), ..Measured::default() };
         for (at, path) in paths.iter().enumerate() {
@@ -125,7 +125,7 @@ fn parse(label: &str, text: &str) -> Result<Output, LabError> {
     })
 }
 
-/// Returns why jobs that did not run at the same time cannot be used, if fio tells.
+/// Returns why jobs that did not run at the same time cannot be used, if the output shows it.
 fn one_after_the_other(jobs: &[Job]) -> Option<String> {
     let other = jobs.iter().find(|job| job.groupid != jobs[0].groupid);
     if let Some(other) = other.filter(|_| jobs.iter().all(|job| job.job_start.is_none())) {
@@ -145,14 +145,14 @@ fn one_after_the_other(jobs: &[Job]) -> Option<String> {
     })
 }
 
-/// What a second of writes comes to.
+/// Writes per second.
 #[derive(Clone, Copy, Default)]
 struct Written {
     commands: f64,
     bytes: f64,
 }
 
-/// Returns when the writes of these jobs came, which were so many.
+/// Returns when the writes of these jobs were issued, given the rate they reached.
 fn pace(jobs: &[JobSpec], written: Written) -> Pace {
     let writers = || jobs.iter().filter(|job| job.direction.used().contains(&WRITE));
     let depth: u64 = writers().map(|job| u64::from(job.iodepth)).sum();
@@ -171,7 +171,7 @@ fn pace(jobs: &[JobSpec], written: Written) -> Pace {
     }
 }
 
-/// Returns whether what a job writes, if anything, leaves a drive as writes do that are random over all of it.
+/// Returns whether a job's writes, if any, leave the drive as uniform random writes over all of it would.
 fn is_uniform(job: &JobSpec) -> bool {
     let is_whole = job.offset == 0 && job.size + (1 << 20) > job.namespace_bytes;
     let is_random = job.order == Order::Random && job.percent_random[WRITE] == 100;
@@ -179,7 +179,7 @@ fn is_uniform(job: &JobSpec) -> bool {
     !job.direction.used().contains(&WRITE) || (is_whole && is_random && is_flat)
 }
 
-/// Returns the row of a result, or why it cannot be used. What of its jobs is not followed goes to the notices.
+/// Returns the row of a result, or why it cannot be used. Adds notices about options that are not simulated.
 fn row(path: &Path, output: Output, notices: &mut Vec<String>) -> Result<Row, String> {
     if let Some(reason) = one_after_the_other(&output.jobs) {
         return Err(reason);
@@ -219,7 +219,7 @@ fn row(path: &Path, output: Output, notices: &mut Vec<String>) -> Result<Row, St
                  does not tell; run them without it"
             ));
         }
-        // Runs of wafer have no page cache, and keep any number of commands in flight.
+        // Runs of wafer have no page cache, and can keep any number of commands in flight.
         let own = output.version.contains("wafer");
         if own && job.namespace_bytes.is_none() {
             return Err(format!(
@@ -245,7 +245,7 @@ fn row(path: &Path, output: Output, notices: &mut Vec<String>) -> Result<Row, St
         if own_file.is_some() && *file.get_or_insert_with(|| own_file.clone()) != own_file {
             notices.push(format!("job {name}: filename: all jobs run on one drive here"));
         }
-        // Clones of a job are entries of their own without group_reporting.
+        // Without group_reporting, each clone of a job has its own entry.
         let known = sections.iter().position(|(of, known)| of == name && *known == options);
         let section = known.unwrap_or(sections.len());
         if known.is_none() {
@@ -344,11 +344,11 @@ mod tests {
         assert!(unpaced(&[(rate, "\"rate_iops\": \"10k\"")]));
         assert!(unpaced(&[(rate, "\"rate\": \"64m\"")]));
         assert!(!unpaced(&[(rate, "\"rate\": \"36m\"")]));
-        // Six writers at 1,500 each; five did not reach theirs.
+        // Six writers at 1,500 each; five of them would not reach their rate.
         let six = (rate, "\"rate_iops\": \"1500\", \"numjobs\": \"6\"");
         assert!(!unpaced(&[six, ("\"iodepth\": \"16\"", "\"iodepth\": \"1\"")]));
         assert!(unpaced(&[six, ("\"iops\": 9000", "\"iops\": 7500")]));
-        // One at a time waits for no other, and a pause is a rate.
+        // With a queue depth of one, no write waits for another; a pause acts as a rate.
         assert!(!unpaced(&[(rate, "\"loops\": \"2\""), ("\"16\"", "\"1\"")]));
         assert!(!unpaced(&[(rate, "\"thinktime\": \"50\"")]));
         let single = RESULT.replace(rate, "\"loops\": \"2\"").replace("\"16\"", "\"1\"");
@@ -420,7 +420,7 @@ mod tests {
         assert!(row(Path::new("a.json"), parse("a", &both(6999)).unwrap()).is_ok());
         let reason = row(Path::new("a.json"), parse("a", &both(7000)).unwrap()).unwrap_err();
         assert!(reason.contains("job r began when w had ended"), "{reason}");
-        // In model time the first begins at 0. An older fio tells the groups alone.
+        // In model time the first begins at 0. Older fio versions report only the groups.
         let serial = both(7000).replace("5000", "0").replace("7000", "2000");
         assert!(row(Path::new("a.json"), parse("a", &serial).unwrap()).is_err());
         let grouped = RESULT.replace("\"jobname\": \"r\"", "\"jobname\": \"r\", \"groupid\": 1");

@@ -1,7 +1,7 @@
-//! Measured jobs as jobs of the scaled drive.
+//! Converts measured jobs to jobs of the scaled drive.
 //!
-//! An option stays as it is, unless it is one of how long a job runs ([`REPLACED`]), or of where on the drive it does
-//! ([`PLACES`]). What has no equal here is refused or in the notices.
+//! Options are kept, except those of a job's duration ([`REPLACED`]) and of its addresses on the drive ([`PLACES`]).
+//! Options without an equivalent are refused or noted.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use wafer_fio::job::{BlockSize, JobSpec};
 use wafer_fio_file::{FioError, JobFile, NOT_SIMULATED, Target};
 use wafer_lab::LabError;
 
-/// Options of names, reports, and the length of a run, which is our own.
+/// Options of names, reports and duration, which are replaced.
 #[rustfmt::skip] // names fill the lines
 const REPLACED: [&str; 31] = [
     "name", "description", "filename", "directory", "ioengine", "direct", "thread", "group_reporting", "new_group",
@@ -17,13 +17,13 @@ const REPLACED: [&str; 31] = [
     "fsync_on_close", "randseed", "randrepeat", "allrandrepeat", "xnvme_dev_nsid", "steadystate", "ss",
     "steadystate_duration", "ss_dur", "steadystate_ramp_time", "ss_ramp", "steadystate_check_interval", "ss_interval",
 ];
-/// Options of bytes of the measured drive.
+/// Options in bytes of the measured drive.
 #[rustfmt::skip] // names fill the lines
 const PLACES: [&str; 10] = [
     "offset", "fileoffset", "offset_increment", "offset_align", "size", "io_size", "io_limit", "filesize",
     "fill_device", "fill_fs",
 ];
-/// Options that have no equal on a scaled drive, and why.
+/// Options without an equivalent on a scaled drive, with the reason.
 const REFUSED: [(&str, &str); 5] = [
     ("stonewall", SERIAL),
     ("wait_for_previous", SERIAL),
@@ -32,22 +32,22 @@ const REFUSED: [(&str, &str); 5] = [
     ("dp_scheme", "names addresses of the whole drive"),
 ];
 const SERIAL: &str = "began when another had ended; give each a result of its own";
-/// Longest delay with which a job begins here, seconds: results begin after 100 ms.
+/// Maximum start delay of a job in seconds: results begin after 100 ms.
 const DELAY: f64 = 0.1;
-/// Largest alignment of places that stays.
+/// Maximum alignment of places that is kept, as a power of 2.
 const ALIGNED: u32 = 20;
 
 /// A job of a result.
 pub(super) struct Section {
-    /// Its options, a line each.
+    /// Its options, one per line.
     pub(super) lines: String,
-    /// It and its clones, on a drive of 1 PiB unless the result says its size.
+    /// The job and its clones, on a drive of 1 PiB unless the result states its size.
     pub(super) jobs: Vec<JobSpec>,
-    /// What is not followed.
+    /// Notices about options that are not simulated.
     pub(super) notices: Vec<String>,
 }
 
-/// Returns the job with these options, later ones before earlier ones, or which of them cannot be followed.
+/// Returns the job with these options (later ones take precedence), or which cannot be followed.
 pub(super) fn section<'a>(
     options: impl Iterator<Item = (&'a str, String)>,
     bytes: Option<u64>,
@@ -60,7 +60,7 @@ pub(super) fn section<'a>(
         if let Some((_, why)) = REFUSED.iter().find(|(name, _)| *name == key && value != "0") {
             return Err(format!("{key}: {why}"));
         }
-        // fio writes an option that stands alone without a value.
+        // fio writes a lone option without a value.
         lines.push(if value.is_empty() { key.to_owned() } else { format!("{key}={value}") });
     }
     let text = |lines: &[String]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
@@ -86,7 +86,7 @@ pub(super) fn section<'a>(
 /// Returns jobs for a drive of `bytes` that stands in for a larger one: they cover the same share of it.
 ///
 /// # Errors
-/// A place lies outside the measured drive; `label` is the file.
+/// If a place lies outside the measured drive; `label` is the file.
 pub(super) fn scaled(
     text: &str,
     label: &str,
@@ -121,7 +121,7 @@ pub(super) fn scaled(
     Ok(out)
 }
 
-/// Returns the options of where a job and its clones are.
+/// Returns the options that place a job and its clones.
 fn places(
     job: &JobSpec,
     clone: Option<&JobSpec>,
@@ -138,7 +138,7 @@ fn places(
     if let Some(clone) = clone.filter(|clone| clone.offset > job.offset) {
         add("offset_increment", scale(clone.offset - job.offset).max(block));
     }
-    // Else up to the end.
+    // Otherwise up to the end.
     if job.offset + job.size + block <= whole {
         add("size", scale(job.size).max(block));
     }
@@ -155,7 +155,7 @@ fn largest(size: &BlockSize) -> u64 {
     }
 }
 
-/// Returns a part of a drive of `whole` bytes on one of `bytes`, aligned alike.
+/// Scales a part of a drive of `whole` bytes to one of `bytes`, keeping its alignment.
 fn scale(part: u64, whole: u64, bytes: u64) -> u64 {
     let scaled = u128::from(part) * u128::from(bytes) / u128::from(whole);
     let scaled = u64::try_from(scaled).unwrap_or(u64::MAX);
@@ -163,7 +163,7 @@ fn scale(part: u64, whole: u64, bytes: u64) -> u64 {
     (scaled / align * align).max(align)
 }
 
-/// Returns what is wrong without the place in a file that nobody has seen.
+/// Returns the message of an error without its position, which refers to a generated file.
 fn reason(error: FioError) -> String {
     match error {
         FioError::Option { option, message, .. } => format!("{option}: {message}"),

@@ -1,11 +1,11 @@
-//! Measured latency: what a drive was asked, and what was measured.
+//! Measured latency, with the loads under which it was measured.
 
 use std::path::{Path, PathBuf};
 
 use wafer_lab::LabError;
 use wafer_record::files::read_text;
 
-/// Latencies of a direction, microseconds; none where not measured.
+/// Latencies of one direction in microseconds; none if not measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Latency {
     /// Mean.
@@ -14,7 +14,7 @@ pub struct Latency {
     pub percentiles: [Option<f64>; 5],
 }
 
-/// Names of the percentiles: in tables, and in records.
+/// Names of the percentiles, in tables and in records.
 pub(crate) const PERCENTILES: [(&str, &str); 5] =
     [("p50", "50"), ("p99", "99"), ("p999", "99.9"), ("p9999", "99.99"), ("p99999", "99.999")];
 
@@ -25,7 +25,7 @@ impl Latency {
         [("mean", self.mean)].into_iter().chain(percentiles.map(|((name, _), us)| (*name, us)))
     }
 
-    /// Returns the means of several, where all have a figure.
+    /// Returns the mean of each figure that all of them have.
     pub(crate) fn mean_of(all: &[Latency]) -> Self {
         let mean = |of: &dyn Fn(&Latency) -> Option<f64>| -> Option<f64> {
             let sum: Option<f64> = all.iter().map(of).sum();
@@ -48,43 +48,43 @@ impl Latency {
         }
     }
 
-    /// Returns the highest percentile that is measured, and no higher than the one at `most`.
+    /// Returns the highest measured percentile up to the one at index `most`.
     pub(crate) fn tail(&self, most: usize) -> Option<f64> {
         self.percentiles[1..=most].iter().rev().find_map(|us| *us)
     }
 }
 
-/// When writes came.
+/// When writes were issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pace {
-    /// At a rate that the drive kept up with.
+    /// At a rate with which the drive kept up.
     Rate,
-    /// Each when the one before had completed.
+    /// Each when the previous one had completed.
     Single,
     /// Several were always in flight: they had no rate, or did not reach it.
     Queue,
 }
 
-/// What was measured while a drive was asked for one load.
+/// The measurements of one load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// Name for tables.
     pub name: String,
     /// Writes of 4 KiB per second.
     pub writes_per_s: f64,
-    /// Writes of 4 KiB per second that the drive was asked for, where `writes_per_s` is only a limit of what it reached.
+    /// Requested writes of 4 KiB per second, if `writes_per_s` is only an upper limit of those reached.
     pub(crate) asked: Option<f64>,
     /// Jobs, as text of a fio job file.
     pub(crate) jobs: String,
-    /// Bytes of the drive that they ran on; none: those of the device.
+    /// Bytes of the drive they ran on; none for those of the device.
     pub(crate) drive_bytes: Option<u64>,
-    /// What was written before: the whole drive at random, or what the jobs write until it is steady.
+    /// What was written before: the whole drive at random, or the jobs' writes until it is steady.
     pub(crate) before: &'static str,
-    /// Name of the job whose reads were measured, and of that whose writes were.
+    /// Names of the jobs whose reads and whose writes were measured.
     pub(crate) probes: (String, String),
-    /// When its writes came.
+    /// When its writes were issued.
     pub(crate) pace: Pace,
-    /// Bytes of a write of the probe, on average.
+    /// Mean bytes per write of the probe.
     pub(crate) write_bytes: f64,
     /// Reads.
     pub read: Latency,
@@ -93,7 +93,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// Returns a row of SSD-iq's latency run at this many writes per second, without figures.
+    /// Returns a row of SSD-iq's latency run at `rate` writes per second, without figures.
     fn at(rate: f64) -> Self {
         Row {
             name: format!("{rate}"),
@@ -110,12 +110,12 @@ impl Row {
         }
     }
 
-    /// Reports whether half a second of its writes shows what they cost. Those of a table are alike at any rate.
+    /// Returns whether half a second of its writes reveals their WAF. Rows of a table write alike at any rate.
     pub(crate) fn tells_waf(&self) -> bool {
         self.writes_per_s >= if self.asked.is_some() { WRITING } else { LEAST_WRITING }
     }
 
-    /// Returns a row that writes as those of a table do, whatever the others do.
+    /// Returns a row that writes like those of a table, independent of the measured rows.
     pub(crate) fn writing() -> Self {
         Row::at(WRITING)
     }
@@ -126,34 +126,34 @@ impl Row {
 pub struct Measured {
     /// The files.
     pub files: Vec<PathBuf>,
-    /// Rows, by ascending writes per second.
+    /// Rows in ascending order of writes per second.
     pub rows: Vec<Row>,
-    /// What cannot be used, one line each.
+    /// Notices about what cannot be used, one line each.
     pub notices: Vec<String>,
 }
 
 /// States of a drive before a row: see [`Row::before`].
 pub(crate) const RANDOM: &str = "sequential+random:2";
 pub(crate) const STEADY: &str = "sequential+steady";
-/// Reads and writes of the probe per second.
+/// Reads, and writes, of the probe per second.
 const PROBE: f64 = 5000.0;
-/// Threads that write.
+/// Number of writing threads.
 const THREADS: f64 = 6.0;
-/// Maximum commands that a thread, and the probe, have in flight: as SSD-iq's benchmark has.
+/// Maximum commands in flight per thread, and for the probe, as in SSD-iq's benchmark.
 const IN_FLIGHT: f64 = 64.0;
-/// Writes per second that show what writes cost a drive, and the fewest that do.
+/// Writes per second that reveal the WAF, and the minimum that does.
 const WRITING: f64 = 50_000.0;
 const LEAST_WRITING: f64 = 1000.0;
 /// Maximum writes per second of a row.
 const MOST: f64 = 1e8;
 
 impl Measured {
-    /// Reads a table of SSD-iq's form, measured by its method: reads and writes of a probe at fixed intervals, 5,000
-    /// of each per second, beside six threads that write 4 KiB uniformly as Poisson processes. The probe and each thread
+    /// Reads a table in SSD-iq's form, measured by its method. A probe reads and writes at fixed intervals, 5,000 of
+    /// each per second, beside six threads that write 4 KiB uniformly as Poisson processes. The probe and each thread
     /// have at most 64 commands in flight.
     ///
     /// # Errors
-    /// The file is not such a table; the message names line and column.
+    /// If the file is not such a table; the message names line and column.
     pub fn csv(path: &Path) -> Result<Self, LabError> {
         let label = path.display().to_string();
         let rows = parse(&label, &read_text(path)?)?;
@@ -167,9 +167,9 @@ impl Measured {
     }
 }
 
-/// Returns the jobs of SSD-iq's latency run at this many writes per second, the probe's included.
+/// Returns the jobs of SSD-iq's latency run at `rate` writes per second, including the probe's.
 fn jobs(rate: f64) -> String {
-    // Reads and writes of the probe in turns.
+    // The probe's reads and writes alternate.
     let mut text = format!(
         "[global]\nbs=4k\nio_submit_mode=offload\nnorandommap\niodepth={IN_FLIGHT}\n[probe]\nrw=randread\nrate_iops={PROBE}\n"
     );
@@ -186,15 +186,15 @@ fn jobs(rate: f64) -> String {
     text
 }
 
-/// Returns the writes per second that a drive reached of so many, at most: as many as were in flight, over the latency of
-/// the probe, which waits no longer than the writers do.
+/// Returns the maximum writes per second that a drive can have reached at this requested rate: the number in flight
+/// divided by the latency of the probe, which waits no longer than the writers.
 fn reached(rate: f64, write: &Latency) -> f64 {
     let Some(us) = write.mean.or(write.percentiles[0]) else { return rate };
     let most = |in_flight: f64| in_flight * 1e6 / us;
     rate.min(most(IN_FLIGHT).min(PROBE) + most(THREADS * IN_FLIGHT))
 }
 
-/// Returns the figure of a column such as `read_p99_us`.
+/// Returns the figure named by a column such as `read_p99_us`.
 fn figure(column: &str) -> Option<&str> {
     let inner = column.strip_suffix("_us")?;
     let inner = inner.strip_prefix("read_").or_else(|| inner.strip_prefix("write_"))?;
@@ -210,7 +210,7 @@ fn parse(label: &str, text: &str) -> Result<Vec<Row>, LabError> {
         "" => format!("{label}:{line}"),
         column => format!("{label}:{line}: {column}"),
     };
-    // The reader's own positions are those of the comments before a row.
+    // The reader's positions are those of the comments before a row.
     let lines =
         text.lines().enumerate().filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
     let lines: Vec<usize> = lines.map(|(i, _)| i + 1).collect();
@@ -320,7 +320,7 @@ mod tests {
         assert!(jobs(0.0).contains("rw=randread\n") && !jobs(0.0).contains("write"));
     }
 
-    /// The workload with which users measure is the one that runs here.
+    /// The workload that users measure with is the one that runs here.
     #[test]
     fn jobs_are_those_of_the_workload() {
         let workload = include_str!("../../../../configs/workloads/ssd-iq-reads-beside-writes.fio");
@@ -348,7 +348,7 @@ mod tests {
         assert_eq!(of(&jobs(65_000.0)), of(workload));
     }
 
-    /// What is in flight, over its latency, is the rate.
+    /// The rate is the number in flight divided by its latency.
     #[test]
     fn rows_that_did_not_keep_up_have_the_rate_that_they_reached() {
         let rows =
@@ -357,7 +357,7 @@ mod tests {
         assert_eq!((found[0].pace, found[0].writes_per_s), (Pace::Rate, 40_000.0));
         assert_eq!((found[1].pace, found[1].name.as_str()), (Pace::Queue, "85000"));
         assert!((found[1].writes_per_s / 75_740.0 - 1.0).abs() < 0.001, "{found:?}");
-        // Fast drives, too, and not one that kept up.
+        // Also fast drives, but not a drive that kept up.
         assert_eq!(rows("1500000,300\n")[0].pace, Pace::Queue);
         assert_eq!(rows("76500,3359\n")[0].pace, Pace::Rate);
     }

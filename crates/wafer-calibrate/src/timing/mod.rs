@@ -1,8 +1,8 @@
-//! From measured latency to the times of a device.
+//! Fits the times of a device to measured latency.
 //!
-//! `measured.rs` and `fio.rs` read what was measured, `jobs.rs` the jobs that measured it. `writes.rs` tells the highest
-//! rate and the waits of writes in closed form, `reads.rs` searches for what reads wait for, each time by a run of a
-//! scaled drive (`bench.rs`). `edit.rs` writes the file, `result.rs` is what comes out.
+//! `measured.rs` and `fio.rs` read measurements, `jobs.rs` the jobs they were made with. `writes.rs` computes the
+//! highest rate and the waits of writes in closed form. `reads.rs` searches for what reads wait for by running a scaled
+//! drive (`bench.rs`). `edit.rs` writes the device file, and `result.rs` holds the results.
 
 mod bench;
 mod edit;
@@ -30,42 +30,42 @@ use self::measured::Pace;
 use self::reads::Effort;
 use self::writes::{Amplification, Cost, Knee, Saturation};
 
-/// Share of the highest rate up to which a row that is not saturated may come.
+/// Maximum share of the highest rate for a row that is not saturated.
 const UNSATURATED: f64 = 0.97;
-/// Most that a measured highest rate may change the time of a program.
+/// Maximum factor by which a measured highest rate may change the program time.
 const MOST_FACTOR: f64 = 2.0;
-/// Most that a run may change it further.
+/// Maximum further change by a run, as a share.
 const MOST_CORRECTION: f64 = 0.2;
-/// Least share of such a limit that is tried, and how many times are.
+/// Minimum share of such a limit that is tried, and number of tries.
 const LEAST_LIMIT: f64 = 0.75;
 const LIMITS: usize = 6;
-/// How many times are tried that are longer than what a saturated row allows, and the share of its latency that is close.
+/// Number of longer program times tried for a saturated row, and the share of its latency that counts as equal.
 const LENGTHS: usize = 7;
 const SAME: f64 = 0.97;
-/// Share of the device's read alone from which a measured one fits.
+/// Minimum share of the device's single-read latency at which a measured one fits.
 const FITS: f64 = 0.9;
-/// Model seconds of runs: of the grid, of a step, of those whose figures are shown, and of the one that tells what writes cost.
+/// Model seconds of runs: for the grid, for a step, for displayed figures, and for measuring the WAF.
 const COARSE: f64 = 1.0;
 const FINE: f64 = 2.0;
 const SHOWN: f64 = 3.0;
 const SHORT: f64 = 0.5;
-/// Where the knee is, over a rate a little above it.
+/// Ratio of the knee to a rate slightly above it.
 const KNEE_BELOW: f64 = 0.95;
-/// Range of the knee that identifies it.
+/// Maximum width of the knee's range for it to count as identified.
 const NARROW: f64 = 0.25;
-/// Runs over whose seeds figures are averaged.
+/// Number of seeds over which figures are averaged.
 const SEEDS: u64 = 4;
 
-/// What to fit.
+/// Input of a fit.
 #[derive(Clone, Debug)]
 pub struct Task {
     /// Device profile or file.
     pub device: String,
     /// Measured rows.
     pub measured: Measured,
-    /// Number of those rows that are predicted instead of fitted.
+    /// Number of rows predicted instead of fitted.
     pub hold_out: usize,
-    /// Rows that are predicted only.
+    /// Rows that are only predicted.
     pub predict: Option<Measured>,
     /// Random seed.
     pub seed: u64,
@@ -76,14 +76,14 @@ pub struct Task {
 pub struct Watch<'a> {
     /// Set to stop soon.
     pub cancel: &'a AtomicBool,
-    /// Called with the number of runs done, and of all.
+    /// Called with the number of finished runs and the total.
     pub progress: &'a dyn Fn(usize, usize),
 }
 
-/// Runs on the scaled drive, counted.
+/// Counts runs on the scaled drive.
 struct Runs<'a> {
     bench: Bench,
-    /// Whatever its times, the drive is in the same state before a row.
+    /// Filled drives: their state before a row does not depend on the times.
     filled: FilledDrives<'static>,
     seed: u64,
     watch: Watch<'a>,
@@ -99,7 +99,7 @@ impl Runs<'_> {
         Ok(outcome)
     }
 
-    /// Returns the means over several seeds: requests at fixed intervals meet programs in a phase that is the seed's.
+    /// Returns the means over several seeds: the seed sets the phase between timed requests and programs.
     fn mean(
         &mut self,
         timing: &TimingConfig,
@@ -140,7 +140,7 @@ impl Runs<'_> {
 /// Fits the times of a device to measured rows.
 ///
 /// # Errors
-/// The device cannot be loaded or has no `timing`, no row is left to fit, or the run was stopped.
+/// If the device cannot be loaded or lacks `timing`, no row is left to fit, or the run was stopped.
 pub fn calibrate(task: &Task, watch: Watch<'_>) -> Result<Calibration, LabError> {
     let device = load_device(&task.device, &[])?;
     let text = match profile(&task.device) {
@@ -164,7 +164,7 @@ pub fn calibrate(task: &Task, watch: Watch<'_>) -> Result<Calibration, LabError>
     let fitted: Vec<&Row> = fitted.into_iter().map(|i| &all[i]).collect();
     let others = task.predict.iter().flat_map(|measured| &measured.rows);
     let predicted: Vec<&Row> = held.into_iter().chain(others).collect();
-    // Without a look at the rows that are held out.
+    // Does not use the held-out rows.
     let saturation = Saturation::of(fitted.iter().copied(), &before);
     let (saturated, open): (Vec<&Row>, Vec<&Row>) =
         fitted.iter().partition(|row| saturation.has_reached(row));
@@ -189,7 +189,7 @@ pub fn calibrate(task: &Task, watch: Watch<'_>) -> Result<Calibration, LabError>
     }
     let page = device.geometry.page_bytes;
     let busiest = fitted.iter().copied().max_by(|a, b| a.writes_per_s.total_cmp(&b.writes_per_s));
-    // Rows of few writes or none do not tell what writes cost.
+    // Rows with few or no writes do not reveal the WAF.
     let writing = Row::writing();
     let busiest = busiest.filter(|row| row.tells_waf()).unwrap_or(&writing);
     let work = runs.one(&timing, busiest, SHORT)?.work;
@@ -245,7 +245,7 @@ pub fn calibrate(task: &Task, watch: Watch<'_>) -> Result<Calibration, LabError>
                 why: "what reads wait for".to_owned(),
             });
         }
-        // What is not identified stays near the device's value: its prior says so.
+        // Values that are not identified stay near the device's, because of their priors.
         timing = reads::with(&timing, fit.values.map(rounded));
     }
     parameters.push(Parameter::kept(
@@ -289,7 +289,7 @@ pub fn calibrate(task: &Task, watch: Watch<'_>) -> Result<Calibration, LabError>
     })
 }
 
-/// Returns the positions of `count` rows spread over those below saturation; saturated ones only if there are too few.
+/// Returns the positions of `count` rows spread over those below saturation, plus saturated ones if there are too few.
 fn kept(rows: &[Row], count: usize, saturation: Saturation) -> Vec<usize> {
     let (saturated, open): (Vec<usize>, Vec<usize>) =
         (0..rows.len()).partition(|i| saturation.has_reached(&rows[*i]));
@@ -302,12 +302,12 @@ fn kept(rows: &[Row], count: usize, saturation: Saturation) -> Vec<usize> {
     kept
 }
 
-/// Rounds to four digits, as files and tables show values.
+/// Rounds to four digits, as shown in files and tables.
 fn rounded(value: f64) -> f64 {
     format!("{value:.3e}").parse().unwrap_or(value)
 }
 
-/// Fits the time of a program to the highest rate, which a saturated row tells, and another row may exceed.
+/// Fits the program time to the highest rate, given by a saturated row or exceeded by another row.
 fn highest_rate(
     timing: &mut TimingConfig,
     work: Amplification,
@@ -362,13 +362,13 @@ fn highest_rate(
     }
 }
 
-/// Returns the least highest rate of a drive that keeps up with these rows; 0 without any.
+/// Returns the minimum highest rate of a drive that keeps up with these rows; 0 without any.
 fn highest_of(open: &[&Row]) -> f64 {
     open.iter().map(|row| row.writes_per_s / UNSATURATED).fold(0.0, f64::max)
 }
 
-/// Lengthens the time of a program until the writes of a saturated row wait as long as they did, or returns why not. Only
-/// the rate that was asked is known of such a row, and the rate that its latency allows is one at most: if the
+/// Lengthens the program time until the writes of a saturated row wait as long as measured, or returns why it cannot.
+/// Only the requested rate of such a row is known, and the rate that its latency allows is an upper bound: if the
 /// controller takes commands from queues in turn, the probe waits less than the writers do.
 fn lengthen_program(
     timing: &mut TimingConfig,
@@ -411,7 +411,7 @@ fn lengthen_program(
     Ok(None)
 }
 
-/// Corrects a fitted time of a program: the rate of a run differs from that of the formula by a few percent.
+/// Corrects a fitted program time: the rate of a run differs from the formula's by a few percent.
 fn refine_program(
     timing: &mut TimingConfig,
     program: &mut Parameter,
@@ -432,7 +432,7 @@ fn refine_program(
     Ok(())
 }
 
-/// Shortens a limit for the time of a program until requests at the highest rate wait no longer than they did.
+/// Shortens a limit of the program time until requests of the fastest row wait no longer than measured.
 fn limit_program(
     timing: &mut TimingConfig,
     program: &mut Parameter,
@@ -465,8 +465,8 @@ fn limit_program(
     Ok(())
 }
 
-/// Returns the row that tells the highest rate. What writers without a rate reach is the rate itself; rows with one may
-/// name a higher one than was reached.
+/// Returns the row that determines the highest rate. Writers without a rate reach that rate itself; rows with a rate
+/// may request more than was reached.
 fn told_by<'a>(saturated: &[&'a Row]) -> Option<&'a Row> {
     let by_rate = |a: &&Row, b: &&Row| a.writes_per_s.total_cmp(&b.writes_per_s);
     let (reached, asked): (Vec<&Row>, Vec<&Row>) =
@@ -474,7 +474,7 @@ fn told_by<'a>(saturated: &[&'a Row]) -> Option<&'a Row> {
     reached.into_iter().max_by(by_rate).or_else(|| asked.into_iter().min_by(by_rate))
 }
 
-/// Fits the time of a write alone.
+/// Fits the time of a single write.
 fn writes_alone(timing: &mut TimingConfig, paced: &[&Row], parameters: &mut Vec<Parameter>) {
     let before = timing.write_overhead_us;
     let Some(alone) = writes::alone(paced.iter().copied(), timing) else {
@@ -530,7 +530,7 @@ fn knee(
             "no row has the tail of writes",
         ));
     }
-    // A little above the knee some writes wait already, and at other rates none yet.
+    // Slightly above the knee some writes already wait, and others do not yet.
     let interval = (KNEE_BELOW * quiet.unwrap_or(0.0), waiting.unwrap_or(1.0));
     let after = before.min(KNEE_BELOW * interval.1).max(quiet.unwrap_or(0.0));
     let identified = waiting.is_some() && interval.1 - interval.0 < NARROW;
@@ -545,7 +545,7 @@ fn knee(
     });
 }
 
-/// Shortens the read of cells on a drive whose reads alone are faster than the device's.
+/// Shortens the cell read time if the drive's single reads are faster than the device's.
 fn shorten_cells(timing: &mut TimingConfig, rows: &[&Row], parameters: &mut Vec<Parameter>) {
     let alone =
         rows.iter().filter_map(|row| row.read.percentiles[0].or(row.read.mean)).reduce(f64::min);

@@ -1,63 +1,64 @@
-//! The fit of what reads wait for.
+//! Fits what reads wait for.
 //!
-//! Three numbers: the time of a read alone, the slice after which a program gives way, and the share of such points
-//! that it misses. The mean read grows with the rate by half a slice, the tail by the missed points (Haas et al.,
-//! "SSD-iq": the mean is linear in the rate, the tail has plateaus). Each has a prior, so that two rows are enough and
-//! a row without percentiles does no harm.
+//! The fit has three numbers: the overhead of a single read, the slice after which a program yields, and the share of
+//! such points that it misses. The mean read latency grows with the rate by half a slice, the tail by the missed
+//! points (Haas et al., "SSD-iq": the mean is linear in the rate, the tail has plateaus). Each number has a prior, so
+//! two rows are enough and a row without percentiles does no harm.
 //!
-//! A grid finds the neighbourhood, and steps of Levenberg and Marquardt the place, all with the same seed. Both are done
-//! twice: with figures that hardly pull once they are far off, and with figures that pull on ([`PULLS`]).
+//! A grid finds the neighbourhood and Levenberg-Marquardt steps find the point, all with the same seed. Both are done
+//! twice: with figures that hardly pull once they are far off, and with figures that keep pulling ([`PULLS`]).
 
 use wafer_interface::TimingConfig;
 use wafer_lab::LabError;
 
 use super::measured::{Latency, Row};
 
-/// Standard deviation of the logarithm of a figure, of measurement and model together: mean, then percentiles 50, 99,
-/// 99.9 and 99.99. Higher ones are not fitted.
+/// Standard deviation of the logarithm of a figure, for measurement and model together: mean, then percentiles 50,
+/// 99, 99.9 and 99.99. Higher percentiles are not fitted.
 const SPREADS: [f64; 5] = [0.008, 0.20, 0.12, 0.25, 0.5];
-/// That of the median where there is no mean.
+/// That of the median if there is no mean.
 const SPREAD_OF_MEDIAN: f64 = 0.04;
-/// That of the mean where bursts of garbage collection delay reads.
+/// That of the mean if bursts of garbage collection delay reads.
 const SPREAD_BESIDE_BURSTS: f64 = 0.05;
-/// Distance from which on a figure pulls less, in standard deviations.
+/// Distance beyond which a figure pulls less, in standard deviations.
 const MOST: f64 = 4.0;
 /// Standard deviations of the priors.
 const PRIOR: [f64; 3] = [15.0, 0.7, 0.07];
 const STEPS: usize = 5;
-/// Overheads that are tried before the best of them is refined.
+/// Number of overheads tried before the best is refined.
 const OVERHEADS: usize = 64;
-/// Damping beyond which no step is left.
+/// Damping above which the descent stops.
 const STUCK: f64 = 50.0;
-/// Changes of the slice (as a logarithm) and of the share for a derivative.
+/// Changes of the slice (as a logarithm) and of the share for computing derivatives.
 const CHANGE: [f64; 2] = [0.2, 0.04];
 const SLICES: [f64; 5] = [0.35, 0.6, 1.0, 1.7, 2.8];
 const MISSED: [f64; 4] = [0.0, 0.08, 0.18, 0.32];
 
-/// A point of the search: microseconds of overhead, logarithm of the slice in microseconds, share of missed points.
+/// A point of the search: overhead in microseconds, logarithm of the slice in microseconds, share of missed points.
 type Point = [f64; 3];
 
-/// How much a figure counts that is this many standard deviations off.
+/// Turns the distance of a figure, in standard deviations, into its residual.
 type Pull = fn(f64) -> f64;
-/// The first ignores figures that nothing explains, but a search by it alone stays where some rows are far off. The second
-/// leads away from there, but lets such figures spoil the others. Of the two places found, the better by the first is taken.
+/// The first ignores figures that nothing explains, but a search with it alone stays where some rows are far off. The
+/// second leads away from there, but lets such figures spoil the others. Of the two points found, the better by the
+/// first is taken.
 const PULLS: [Pull; 2] = [
     |distance| MOST * (distance / MOST).tanh(),
     |distance| MOST * distance.signum() * (distance.abs() / MOST).ln_1p(),
 ];
 
-/// What reads wait for.
+/// The fitted waits of reads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Reads {
     /// Overhead in microseconds, slice in microseconds, share of missed points.
     pub(crate) values: [f64; 3],
     /// The 95 % intervals.
     pub(crate) intervals: [(f64, f64); 3],
-    /// Whether the rows say more than the prior does.
+    /// Whether the rows determine it better than the prior.
     pub(crate) identified: [bool; 3],
 }
 
-/// How exactly a run must tell figures.
+/// The precision that a run needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effort {
     /// For the grid.
@@ -66,32 +67,32 @@ pub(crate) enum Effort {
     Fine,
 }
 
-/// Where a descent has ended.
+/// The end of a descent.
 struct Found {
     point: Point,
     cost: f64,
     /// Products of the derivatives.
     normal: [[f64; 3]; 3],
-    /// Residuals, with those of the priors.
+    /// Number of residuals, including those of the priors.
     figures: usize,
 }
 
-/// Names of the three, as keys.
+/// Keys of the three numbers.
 pub(crate) const KEYS: [&str; 3] = ["read_overhead_us", "slice_us", "missed_slices"];
 
-/// Number of runs of a row that a fit takes.
+/// Number of runs per row in a fit.
 pub(crate) const RUNS: usize = SLICES.len() * MISSED.len() + PULLS.len() * (1 + 4 + STEPS);
 
-/// Returns times with other waits of reads.
+/// Returns times with these values for the waits of reads.
 pub(crate) fn with(timing: &TimingConfig, values: [f64; 3]) -> TimingConfig {
     let [read_overhead_us, slice_us, missed_slices] = values;
     TimingConfig { read_overhead_us, slice_us, missed_slices, ..timing.clone() }
 }
 
-/// Fits reads to rows. `run` returns the reads of a row under these times.
+/// Fits reads to rows. `run` returns the read latency of a row under these times.
 ///
 /// # Errors
-/// As `run`.
+/// Those of `run`.
 pub(crate) fn fit(
     timing: &TimingConfig,
     rows: &[&Row],
@@ -117,7 +118,7 @@ pub(crate) fn fit(
         let priors = (0..3).map(|i| (point[i] - start[i]) / PRIOR[i]);
         figures.chain(priors).collect()
     };
-    // Overhead adds to every read: no run is needed to find it. There may be several minima, since figures that are far
+    // Overhead adds to every read, so finding it needs no run. There may be several minima, since figures that are far
     // off pull less.
     let settled = |mut point: Point, ours: &[Latency], pull: Pull| -> (Point, f64) {
         let cost = |overhead: f64| square(&residuals([overhead, point[1], point[2]], ours, pull));
@@ -150,7 +151,7 @@ pub(crate) fn fit(
         let mut ours = simulate(from, Effort::Fine)?;
         let (mut point, mut cost) = settled(from, &ours, pull);
         let mut damping = 0.01;
-        // Derivatives change little on the way.
+        // Derivatives change little along the way.
         let mut slopes = vec![between(
             &residuals(point, &ours, pull),
             &residuals([point[0] + 0.1, point[1], point[2]], &ours, pull),
@@ -193,7 +194,7 @@ pub(crate) fn fit(
     let best = if second.cost < first.cost { second } else { first };
     let Found { point, cost, normal, figures } = best;
     let variance = inverse(normal).unwrap_or([[f64::INFINITY; 3]; 3]);
-    // Figures that fit worse than their spreads determine less than those promise.
+    // Figures that fit worse than their spreads determine less than the spreads promise.
     let misfit = (cost / (figures.saturating_sub(3).max(1)) as f64).max(1.0).sqrt();
     let spread = |i: usize| (misfit * variance[i][i].max(0.0).sqrt()).min(PRIOR[i]);
     let values = [point[0], point[1].exp(), point[2]];
@@ -210,18 +211,18 @@ pub(crate) fn fit(
     })
 }
 
-/// Reports whether reads of a row wait for more than a program that gives way: for bursts of garbage collection.
+/// Returns whether a row's reads wait for bursts of garbage collection: for more than a program that yields.
 pub(crate) fn is_bursty(row: &Row, timing: &TimingConfig) -> bool {
     let longest = timing.read_overhead_us + timing.program_us;
     row.read.percentiles[1].is_some_and(|p99| p99 > longest)
 }
 
-/// Returns how far figures of a row are from those measured, in standard deviations, with `shift` added to ours.
+/// Returns the distances of our figures, with `shift` added, from those measured, in standard deviations.
 pub(crate) fn distances(row: &Row, ours: &Latency, shift: f64, timing: &TimingConfig) -> Vec<f64> {
     let bursty = is_bursty(row, timing);
     let median = if row.read.mean.is_none() || bursty { SPREAD_OF_MEDIAN } else { SPREADS[1] };
     let mean = if bursty { SPREAD_BESIDE_BURSTS } else { SPREADS[0] };
-    // A burst makes the tail, which nothing here explains.
+    // The tail comes from bursts, which this model does not explain.
     let used = if bursty { 2 } else { SPREADS.len() };
     let spreads = [mean, median].into_iter().chain(SPREADS.into_iter().skip(2)).take(used);
     let figures = row.read.figures().zip(ours.figures()).zip(spreads);
@@ -233,7 +234,7 @@ pub(crate) fn distances(row: &Row, ours: &Latency, shift: f64, timing: &TimingCo
         .collect()
 }
 
-/// Returns the derivative between residuals that are `width` apart.
+/// Returns the derivative from residuals at two points that are `width` apart.
 fn between(low: &[f64], high: &[f64], width: f64) -> Vec<f64> {
     low.iter().zip(high).map(|(low, high)| (high - low) / width).collect()
 }
@@ -246,7 +247,7 @@ fn square(residuals: &[f64]) -> f64 {
     residuals.iter().map(|r| r * r).sum()
 }
 
-/// Returns the inverse of a symmetric matrix; none if it has none.
+/// Returns the inverse of a symmetric matrix; none if it is singular.
 fn inverse(m: [[f64; 3]; 3]) -> Option<[[f64; 3]; 3]> {
     let minor = |i: usize, j: usize| {
         let (a, b, c, d) = ((i + 1) % 3, (i + 2) % 3, (j + 1) % 3, (j + 2) % 3);
@@ -264,8 +265,8 @@ mod tests {
     use super::*;
     use crate::timing::measured::Pace;
 
-    /// Reads of a die that programs for a share of the time: they wait for the rest of a slice, and for one more at each
-    /// point that is missed.
+    /// Reads of a die that programs for a share of the time: they wait for the rest of a slice, and for another slice
+    /// at each missed point.
     fn reads(timing: &TimingConfig, writes_per_s: f64) -> Latency {
         let (busy, slice, missed) =
             (writes_per_s / 90_000.0, timing.slice_us, timing.missed_slices);

@@ -1,4 +1,4 @@
-//! What a fit comes to.
+//! Results of a fit.
 
 use serde::Serialize;
 
@@ -8,7 +8,7 @@ use super::measured::{Latency, Row};
 /// A fitted device.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Calibration {
-    /// The device that it began with.
+    /// The original device.
     pub device: String,
     /// The measurements.
     pub files: Vec<String>,
@@ -18,7 +18,7 @@ pub struct Calibration {
     pub parameters: Vec<Parameter>,
     /// Measured rows next to ours.
     pub rows: Vec<RowResult>,
-    /// What could not be used or fitted, one line each.
+    /// Notices about what could not be used or fitted, one line each.
     pub notices: Vec<String>,
     /// The device file.
     #[serde(skip)]
@@ -34,16 +34,16 @@ pub struct Parameter {
     pub before: f64,
     /// The fitted value.
     pub after: f64,
-    /// The 95 % interval, or the ends between which the rows leave it.
+    /// The 95 % interval, or the range that the rows allow.
     pub interval: Option<(f64, f64)>,
     /// Whether the rows identify it.
     pub identified: bool,
-    /// What it follows from, or why it stays.
+    /// What it follows from, or why it is unchanged.
     pub why: String,
 }
 
 impl Parameter {
-    /// Returns a key that stays as it was.
+    /// Returns an unchanged parameter.
     pub(super) fn kept(key: &'static str, value: f64, why: &str) -> Self {
         Parameter {
             key,
@@ -55,7 +55,7 @@ impl Parameter {
         }
     }
 
-    /// Returns the change of the file; none if the value stays.
+    /// Returns the change of the file; none if the value is unchanged.
     pub(super) fn change(&self) -> Option<Change> {
         let interval = match self.interval {
             Some((low, high)) => format!(", {low} to {high}"),
@@ -71,11 +71,11 @@ impl Parameter {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// In view of the fit.
+    /// Used by the fit.
     Fitted,
-    /// Above the highest rate: shows that rate, but no latency.
+    /// Above the highest rate: determines that rate, but no latency.
     Saturated,
-    /// Not in view of the fit.
+    /// Not used by the fit.
     Predicted,
 }
 
@@ -88,7 +88,7 @@ pub struct RowResult {
     pub writes_per_s: f64,
     /// What it was used for.
     pub role: Role,
-    /// Figures that were measured.
+    /// The measured figures.
     pub figures: Vec<Figure>,
 }
 
@@ -97,27 +97,28 @@ pub struct RowResult {
 pub struct Figure {
     /// Name, such as `read_p99_us`.
     pub name: String,
-    /// Measured, microseconds.
+    /// Measured value in microseconds.
     pub measured: f64,
-    /// Ours, microseconds.
+    /// Our value in microseconds.
     pub ours: f64,
-    /// (ours - measured) / measured, percent.
+    /// (ours - measured) / measured, in percent.
     pub error_percent: f64,
 }
 
-/// Error of a fitted mean of reads above which a row contradicts the others, percent.
+/// Error of a fitted mean read latency above which a row contradicts the others, in percent.
 const MISFIT: f64 = 10.0;
-/// Ratio of fitted and measured writes, either way, above which it does. Near the knee some writes wait and others do not.
+/// Ratio of fitted and measured write latency, either way, above which it does. Near the knee some writes wait and
+/// others do not.
 const MISFIT_OF_WRITES: f64 = 2.0;
 
 impl RowResult {
-    /// Returns lines about the reads and the writes of a row that was fitted and does not fit.
+    /// Returns lines about the reads and the writes of a fitted row that do not fit.
     pub(super) fn misfits(&self) -> Vec<String> {
         let figures = || self.figures.iter().filter(|_| self.role == Role::Fitted);
         let read = figures().find(|figure| figure.name == "read_mean_us");
         let read = read.filter(|figure| figure.error_percent.abs() > MISFIT);
         let ratio = |figure: &&Figure| (figure.ours / figure.measured).ln().abs();
-        // The figure of the most writes that was measured, and the tail only if it alone was.
+        // The figure that covers most writes; the tail only if nothing else was measured.
         let write = figures().find(|figure| figure.name.starts_with("write_"));
         let write = write.filter(|figure| ratio(figure) > MISFIT_OF_WRITES.ln());
         let line = |figure: &Figure| {

@@ -30,7 +30,7 @@ fn rows_are_kept_over_the_whole_range_below_saturation() {
     assert_eq!(kept(8), [0, 1, 2, 3, 4, 5, 6, 7]);
 }
 
-/// Measures a device whose times are known as a drive is measured, and finds them again from other values.
+/// Measures a device with known times like a real drive, and finds the times again from other values.
 #[test]
 fn known_times_are_found_again() {
     let device = load_device("pm9a3", &[]).unwrap();
@@ -59,7 +59,7 @@ fn known_times_are_found_again() {
     let held = fit.rows.iter().find(|row| row.role == Role::Predicted).unwrap();
     let mean = held.figures.iter().find(|f| f.name == "read_mean_us").unwrap();
     assert!(mean.error_percent.abs() < 3.0, "{held:?}");
-    // The device loads, and its other lines are as they were.
+    // The device loads, and its other lines are unchanged.
     assert!(fit.toml.contains("dies = 16                           # 1 TiB in dies of 512 Gb"));
 }
 
@@ -89,7 +89,7 @@ fn a_saturated_row_tells_the_highest_rate() {
     assert_eq!(saturated.writes_per_s, 79_400.0);
 }
 
-/// Writers without a rate, on drives of other times: what they reach is the highest rate, and none of them writes alone.
+/// Writers without a rate, on drives with other times, reach the highest rate; none of them measures a single write.
 #[test]
 fn writers_without_a_rate_tell_the_highest_one() {
     let text = shipped("pm9a3").unwrap().text;
@@ -139,11 +139,11 @@ fn small_pm9a3() -> String {
     text.replace("\"960GB\"", "\"1GB\"").replace("\"1GiB\"", "\"4MiB\"")
 }
 
-/// A drive whose pages hold several writes programs whole ones.
+/// A drive whose pages hold several writes programs whole pages.
 #[test]
 fn a_drive_fitted_to_its_own_rows_stays() {
     let text = small_pm9a3();
-    // By the last rows the drive could have kept up: the probe waits less than the writers.
+    // By its last row, the drive could have kept up: the probe waits less than the writers.
     let rates = [1000.0, 3000.0, 90_000.0];
     for page in ["4KiB", "8KiB", "16KiB"] {
         let text = text.replace("page = \"4KiB\"", &format!("page = \"{page}\""));
@@ -176,7 +176,7 @@ fn a_drive_fitted_to_its_own_rows_stays() {
     }
 }
 
-/// Reads alone do not tell what writes cost.
+/// Reads alone do not reveal the WAF.
 #[test]
 fn rows_without_writes_leave_the_highest_rate() {
     let folder = tempfile::tempdir().unwrap();
@@ -209,7 +209,7 @@ fn rows_that_say_nothing_leave_the_device_as_it_is() {
     assert_eq!(error.to_string(), "hold_out: 8 of 8 rows leaves none to fit");
 }
 
-/// Tails that bursts of garbage collection make pull nothing.
+/// Tails caused by bursts of garbage collection do not pull.
 #[test]
 fn tails_of_bursts_are_left_out() {
     let timing = load_device("pm9a3", &[]).unwrap().config.timing.unwrap();
@@ -229,7 +229,7 @@ fn tails_of_bursts_are_left_out() {
     }
 }
 
-/// Reads that get faster as more is written are not fitted, and that is said.
+/// Reads that get faster as more is written cannot be fitted, and a notice says so.
 #[test]
 fn rows_that_contradict_each_other_are_named() {
     let mut measured = published("pm9a3-960gb");
@@ -243,7 +243,7 @@ fn rows_that_contradict_each_other_are_named() {
     assert!(!slice.identified && (20.0..500.0).contains(&slice.after), "{slice:?}");
 }
 
-/// A drive of which the writes of an unsaturated row wait, and did not when it was measured, is not silent about it.
+/// A notice names an unsaturated row whose writes wait although they did not when measured.
 #[test]
 fn writes_that_do_not_fit_are_named() {
     let row = &published("pm9a3-960gb").rows[5];
@@ -258,7 +258,7 @@ fn writes_that_do_not_fit_are_named() {
     }
 }
 
-/// Rows near the highest rate, none of them saturated: the time of a program is such that all of them fit.
+/// Rows near the highest rate, none of them saturated: the fitted program time fits all of them.
 #[test]
 fn rows_below_saturation_limit_the_time_of_a_program() {
     let device = load_device("pm9a3", &[]).unwrap();
@@ -285,7 +285,7 @@ fn rows_without_waits_do_not_identify_the_knee() {
     let mut timing = load_device("pm9a3", &[]).unwrap().config.timing.unwrap();
     let row = &published("pm9a3-960gb").rows[3];
     let mut parameters = Vec::new();
-    // The writes of a drive with a knee of 0.76 wait too little at 0.77 to be seen.
+    // On a drive with a knee of 0.76, writes at 0.77 wait too little to be noticed.
     knee(&mut timing, row.writes_per_s / 0.77, &[row], &mut parameters, &mut Vec::new());
     let (low, high) = parameters[0].interval.unwrap();
     assert!(!parameters[0].identified && low < 0.76 && high == 1.0, "{parameters:?}");
@@ -295,7 +295,7 @@ fn rows_without_waits_do_not_identify_the_knee() {
 fn cells_stay_as_they_are_where_they_fit() {
     let timing = load_device("pm9a3", &[]).unwrap().config.timing.unwrap();
     let mut row = published("pm9a3-960gb").rows[0].clone();
-    // A read alone takes 48 µs and the overhead.
+    // A single read takes 48 µs plus the overhead.
     for (overhead, alone, expected) in [
         (15.0, 57.0, 42.0),
         (9.0, 57.0, 42.0),

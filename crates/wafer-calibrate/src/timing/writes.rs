@@ -1,34 +1,34 @@
-//! What rows tell about writes, in closed form: the highest rate, the time of one alone, and the rate at which they
-//! begin to wait.
+//! Determines the write times in closed form from rows: the highest rate, the time of a single write, and the rate
+//! at which writes begin to wait.
 //!
-//! A drive that cannot keep up with a rate lets writes wait for milliseconds. Writers without one never wait longer than
-//! their queue depth allows: they are at the highest rate if a write takes several times as long as alone.
+//! If a drive cannot keep up with a rate, writes wait for milliseconds. Writers without a rate never wait longer than
+//! their queue depth allows: they are at the highest rate if a write takes several times as long as a single one.
 
 use wafer_interface::TimingConfig;
 use wafer_record::Summary;
 
 use super::measured::{Pace, Row};
 
-/// Latency of a write or read above which a drive is saturated, microseconds, at the 50th percentile.
+/// Median latency, or mean write latency, above which a drive is saturated, in microseconds.
 const SATURATED_US: f64 = 500.0;
-/// A write waits if its tail is longer than a write alone by this, microseconds.
+/// A write waits if its tail exceeds a single write by this, in microseconds.
 const WAITS_US: f64 = 30.0;
 
-/// Multiples of a write alone from which writers without a rate are at the highest one: of what rows tell, and of what the
-/// device says.
+/// Multiples of a single write's latency above which writers without a rate are at the highest one: if rows give that
+/// latency, and if only the device does.
 const QUEUES: (f64, f64) = (1.5, 4.0);
 
-/// Which rows tell the highest rate.
+/// Decides which rows are at the highest rate.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Saturation<'a> {
     timing: &'a TimingConfig,
-    /// Least latency of writes, less what their bytes take, and how many times as long writers without a rate take that
-    /// are at the highest one.
+    /// Latency of a single write without the transfer of its bytes, and the multiple of it that writers without a rate
+    /// exceed at the highest rate.
     alone: (f64, f64),
 }
 
 impl<'a> Saturation<'a> {
-    /// Compares with the writes of the rows that have a rate, or of a device.
+    /// Compares with the single writes of paced rows, or else of the device.
     pub(crate) fn of<'b>(
         rows: impl IntoIterator<Item = &'b Row>,
         timing: &'a TimingConfig,
@@ -39,7 +39,7 @@ impl<'a> Saturation<'a> {
         Saturation { timing, alone: told.map_or(of_device, |us| (us, QUEUES.0)) }
     }
 
-    /// Reports whether a drive could not keep up with a row.
+    /// Returns whether the drive could not keep up with a row.
     pub(crate) fn has_reached(self, row: &Row) -> bool {
         let middle = [row.write.percentiles[0], row.write.mean, row.read.percentiles[0]];
         let queued_us = self.alone.1 * (self.alone.0 + passage_us(self.timing, row));
@@ -48,27 +48,27 @@ impl<'a> Saturation<'a> {
     }
 }
 
-/// Returns what a write of a row takes on the link and in the controller, microseconds.
+/// Returns the time of a row's write on the link and in the controller, in microseconds.
 fn passage_us(timing: &TimingConfig, row: &Row) -> f64 {
     row.write_bytes / timing.link_write.0 as f64 * 1e6
         + timing.write_iops.map_or(0.0, |iops| 1e6 / iops)
 }
 
-/// What the media do for a byte that hosts write, in bytes.
+/// Media work per byte that hosts write, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Amplification {
     /// Programmed, without metadata: the WAF.
     pub(crate) programmed: f64,
-    /// Pages that hosts write. One that they write in part is a whole one.
+    /// Pages that hosts write; a partly written page counts as a whole one.
     pub(crate) pages: f64,
-    /// Relocated.
+    /// Relocated pages.
     pub(crate) relocated: f64,
-    /// Pages that are read because hosts write only a part of them.
+    /// Pages read because hosts write only a part of them.
     pub(crate) in_part: f64,
 }
 
 impl Amplification {
-    /// Returns what a run had, on pages of `page` bytes.
+    /// Returns the amplification of a run, with pages of `page` bytes.
     pub(crate) fn of(run: &Summary, page: u64) -> Self {
         let share = |bytes: u64| bytes as f64 / run.host_bytes.max(1) as f64;
         let pages = |count: Option<u64>| share(count.unwrap_or(0) * page);
@@ -80,7 +80,7 @@ impl Amplification {
         }
     }
 
-    /// Returns the means of several.
+    /// Returns the means of several amplifications.
     pub(crate) fn mean_of(all: impl Iterator<Item = Self> + Clone) -> Self {
         let count = all.clone().count().max(1) as f64;
         let mean = |of: fn(&Self) -> f64| all.clone().map(|one| of(&one)).sum::<f64>() / count;
@@ -93,20 +93,20 @@ impl Amplification {
     }
 }
 
-/// Bytes of a write, by which rates count.
+/// Bytes per write, the unit of rates.
 const WRITE: f64 = 4096.0;
 
-/// Times of all dies together for 4 KiB that a host writes, in seconds. The pages of the device may be larger.
+/// Times of all dies together per 4 KiB written by a host, in seconds. The pages of the device may be larger.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cost {
     /// Programs.
     pub(crate) program: f64,
-    /// Reads of relocated data and of pages written in part, and erases.
+    /// Reads of relocated data and of partly written pages, and erases.
     pub(crate) rest: f64,
 }
 
 impl Cost {
-    /// Returns the cost where hosts make the media do this, on pages of `page` bytes.
+    /// Returns the cost of this media work, with pages of `page` bytes.
     pub(crate) fn of(timing: &TimingConfig, work: Amplification, page: u64) -> Self {
         let reads = timing.read_us.as_slice();
         let read_us = reads.iter().sum::<f64>() / reads.len().max(1) as f64;
@@ -127,7 +127,7 @@ impl Cost {
         1.0 / (self.program + self.rest)
     }
 
-    /// Returns the factor of the time of a program at which this is the highest rate of writes, per second; none if reads
+    /// Returns the factor of the program time with which this is the highest rate of writes per second; none if reads
     /// and erases alone take longer.
     pub(crate) fn factor(self, rate: f64) -> Option<f64> {
         let left = 1.0 / rate - self.rest;
@@ -135,7 +135,7 @@ impl Cost {
     }
 }
 
-/// The rate at which writes begin to wait, from the rows at which they do not and do.
+/// The rate at which writes begin to wait, bounded by rows without and with waits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Knee {
     /// Highest rate without waits.
@@ -145,7 +145,7 @@ pub(crate) struct Knee {
 }
 
 impl Knee {
-    /// Finds the knee between rows in the order of their rates. Only what comes at a rate waits for garbage collection
+    /// Finds the knee between rows in ascending order of rate. Only writes at a fixed rate wait for garbage collection
     /// alone.
     pub(crate) fn of<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Self {
         let mut knee = Knee { quiet: None, waiting: None };
@@ -162,7 +162,7 @@ impl Knee {
     }
 }
 
-/// Returns the time of a write alone without that of its bytes, microseconds: by the least median, else the least mean.
+/// Returns the latency of a single write without its transfer, µs: the lowest median, else mean.
 pub(crate) fn alone<'a>(
     rows: impl IntoIterator<Item = &'a Row> + Clone,
     timing: &TimingConfig,

@@ -123,7 +123,7 @@ fn print(advice: &Advice) -> anyhow::Result<()> {
         "life gained",
         "confidence",
     ]);
-    // The table shows one bound for each number of handles; JSON has all.
+    // The table shows one bound per number of handles; JSON has all of them.
     let mut bounds = Vec::new();
     for scheme in &advice.schemes {
         if scheme.kind == SchemeKind::Oracle {
@@ -161,7 +161,7 @@ fn print(advice: &Advice) -> anyhow::Result<()> {
         groups.row([
             group.handle.to_string(),
             output::percent(group.write_share),
-            // Placement by age gives addresses to all handles in turn.
+            // Placement by age assigns addresses to all handles in turn.
             known(output::percent(group.space_share)),
             known(output::bytes(group.mean_life_bytes as u64)),
             known(format!("{:.2}", group.spread)),
@@ -188,7 +188,7 @@ fn print(advice: &Advice) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Prints bars of lifetimes: those that ended, and those that still last.
+/// Prints bars of lifetimes: ended ones, and those of pages still valid.
 fn histogram(out: &mut impl std::io::Write, lives: &Histogram) -> std::io::Result<()> {
     const WIDTH: f64 = 40.0;
     let most = lives.ended_bytes.iter().chain(&lives.alive_bytes).max().copied().unwrap_or(0).max(1)
@@ -207,7 +207,7 @@ fn histogram(out: &mut impl std::io::Write, lives: &Histogram) -> std::io::Resul
     Ok(())
 }
 
-/// Prints a character for each column of addresses: how long pages live there.
+/// Prints a character for each column of addresses, by the lifetime of its pages.
 fn heat_map(out: &mut impl std::io::Write, map: &HeatMap) -> std::io::Result<()> {
     const SHADES: [char; 5] = ['#', '+', '=', '-', '.'];
     let lives = || map.mean_life_bytes.iter().flatten().map(|l| l.ln());

@@ -42,7 +42,7 @@ pub(crate) fn run(args: &CompareArgs, quiet: bool) -> anyhow::Result<()> {
     let mut documents = args.json.iter().chain(&args.markdown);
     documents.try_for_each(|path| outputs.output_or_stdout(path))?;
     let checked = check_all(&runs)?;
-    // The policies and seeds of a workload mostly say the same.
+    // The policies and seeds of a workload mostly give the same notes.
     let mut said = HashSet::new();
     let ends = checked.iter().filter_map(|run| run.experiment.unusual_end(run.total_bytes));
     output::notices(quiet, ends.filter(|text| said.insert(text.clone())));
@@ -97,7 +97,7 @@ pub(crate) fn run(args: &CompareArgs, quiet: bool) -> anyhow::Result<()> {
     Ok(failed(failures)?)
 }
 
-/// Returns the policies named, each once; `all` is every one.
+/// Returns the named policies, each once; `all` stands for every policy.
 fn policies(names: &[String]) -> Vec<String> {
     let all = wafer_device::policy::POLICIES.iter().map(|policy| policy.name.to_owned());
     let named = names.iter().flat_map(|name| match name.as_str() {

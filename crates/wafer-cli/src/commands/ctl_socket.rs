@@ -1,4 +1,4 @@
-//! The socket of `wafer serve --ctl`: a file that only its user may connect to, and that goes with the server.
+//! The socket of `wafer serve --ctl`: a file that only its user may connect to, removed when the server ends.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -9,19 +9,19 @@ use std::path::{Path, PathBuf};
 use rustix::fs::Mode;
 use wafer_lab::LabError;
 
-/// A listening socket, whose file is removed in the end.
+/// A listening socket whose file is removed when it is dropped.
 pub(crate) struct ControlSocket {
     path: PathBuf,
-    /// Device and number of the file: what follows under its name is not removed.
+    /// Device and inode of the file: a later file with the same name is not removed.
     file: (u64, u64),
     listener: UnixListener,
 }
 
 impl ControlSocket {
-    /// Listens on a path. The socket of a server that is gone is replaced; any other file stays.
+    /// Listens on a path. Replaces the socket of a dead server; any other file is kept.
     ///
     /// # Errors
-    /// The path cannot be used.
+    /// If the path cannot be used.
     pub(crate) fn bind(path: &Path) -> Result<Self, LabError> {
         let failed = |e: io::Error| LabError::config("--ctl", format!("{}: {e}", path.display()));
         let taken = |what: &str| LabError::config("--ctl", format!("{}: {what}", path.display()));
@@ -39,7 +39,7 @@ impl ControlSocket {
                 Ok(_) => return Err(taken("another server listens there")),
             },
         }
-        // Nobody else may connect, not even before the mode could be changed.
+        // No other user may connect, not even before a change of the mode would take effect.
         let before = rustix::process::umask(Mode::RWXG | Mode::RWXO | Mode::XUSR);
         let bound = UnixListener::bind(path);
         rustix::process::umask(before);
@@ -54,7 +54,7 @@ impl ControlSocket {
     /// Returns the listener.
     ///
     /// # Errors
-    /// There are too many open files.
+    /// If there are too many open files.
     pub(crate) fn listener(&self) -> io::Result<tokio::net::UnixListener> {
         tokio::net::UnixListener::from_std(self.listener.try_clone()?)
     }
@@ -64,7 +64,7 @@ impl Drop for ControlSocket {
     fn drop(&mut self) {
         let found = fs::symlink_metadata(&self.path);
         if found.is_ok_and(|found| (found.dev(), found.ino()) == self.file) {
-            // There is nobody to tell.
+            // There is nobody to report a failure to.
             let _ = fs::remove_file(&self.path);
         }
     }

@@ -1,4 +1,4 @@
-//! The files of a drive, which `serve` and `mount` check before they touch any.
+//! The files of a drive, checked by `serve` and `mount` before any is touched.
 
 use std::path::{Path, PathBuf};
 
@@ -9,10 +9,10 @@ use wafer_lab::{LabError, PreconditionStream};
 use wafer_record::{Outputs, Precondition, RecordError};
 use wafer_storage::DataSpec;
 
-/// What a drive keeps next to its data; it appends these to the path.
+/// Suffixes of the files that a drive keeps next to its data.
 const KEPT: [&str; 3] = ["", ".state", ".journal"];
 
-/// Refuses the files of a drive of which one is also another file of it, or one that was claimed before.
+/// Refuses drive files if one is also another file of the drive, or was claimed before.
 pub(crate) fn claim(
     all: &mut Outputs,
     device: &str,
@@ -43,10 +43,10 @@ pub(crate) fn usage(error: DriveError) -> LabError {
     }
 }
 
-/// Returns the commands that bring a drive into a state, and how many bytes they write; none for a fresh one.
+/// Returns the commands that bring a drive into a state, and the bytes they write; none for a fresh drive.
 ///
 /// # Errors
-/// The state needs a workload.
+/// If the state needs a workload.
 pub(crate) fn filling(
     state: Option<Precondition>,
     device: &ResolvedDevice,
@@ -64,7 +64,7 @@ pub(crate) fn filling(
     }))
 }
 
-/// Returns a note for a capture that is about to replace what its file holds.
+/// Returns a note if a capture is about to replace the contents of its file.
 pub(crate) fn replaced(capture: &Path) -> Option<String> {
     let holds = capture.metadata().is_ok_and(|file| file.is_file() && file.len() > 0);
     holds.then(|| format!("{}: the new capture replaces the file's contents", capture.display()))

@@ -44,9 +44,9 @@ pub(crate) fn run(args: &ExplainArgs, quiet: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns the records to read, and where JSON goes if requested.
+/// Returns the records to read, and the destination of the JSON if requested.
 ///
-/// `--json` takes a file, but before the only record it stands alone.
+/// `--json` takes a file; but if it precedes the only record, that is taken as the record.
 fn files(args: &ExplainArgs) -> anyhow::Result<(&[PathBuf], Option<PathBuf>)> {
     let stdout = || Some(PathBuf::from("-"));
     match &args.json {
@@ -68,7 +68,7 @@ fn files(args: &ExplainArgs) -> anyhow::Result<(&[PathBuf], Option<PathBuf>)> {
     }
 }
 
-/// How the experiment of a record is run again.
+/// Options for rerunning the experiment of a record.
 struct Runs<'a> {
     /// The file of the record.
     path: &'a Path,
@@ -76,7 +76,7 @@ struct Runs<'a> {
     quiet: bool,
 }
 
-/// Runs the experiment of a record without each possible cause.
+/// Reruns the experiment of a record without each possible cause.
 fn why(record: &Record, runs: &Runs<'_>, json: Option<&Path>) -> anyhow::Result<()> {
     let plan = Plan::of(record)
         .map_err(|error| LabError::config(runs.path.display().to_string(), error.to_string()))?;

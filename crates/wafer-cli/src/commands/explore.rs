@@ -37,7 +37,7 @@ pub(crate) fn run(args: &ExploreArgs, quiet: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Reads the experiment that the page begins with.
+/// Reads the experiment with which the page starts.
 fn read(path: &Path) -> Result<Preset, LabError> {
     let text = read_text(path)?;
     let title = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
@@ -49,7 +49,7 @@ fn read(path: &Path) -> Result<Preset, LabError> {
     Ok(read)
 }
 
-/// Returns the job file that an experiment names, which the page must not overwrite.
+/// Returns the job file named by an experiment, which the page must not overwrite.
 fn files(path: &Option<PathBuf>) -> Vec<PathBuf> {
     let experiment = path.as_deref().and_then(|path| {
         wafer_lab::Experiment::from_file(path, &wafer_lab::Options::default()).ok()

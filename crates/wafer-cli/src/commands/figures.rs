@@ -1,4 +1,4 @@
-//! The common part of `wafer reproduce` and `wafer validate`: running a plan, its table, its document.
+//! Shared by `wafer reproduce` and `wafer validate`: runs a plan and writes its table and document.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::{batch, errors};
 use wafer_output as output;
 use wafer_output::Table;
 
-/// Runs a plan, in parallel and within memory. With a folder, each record is written as its run ends.
+/// Runs a plan, in parallel and within memory. With a folder, writes each record as its run ends.
 pub(crate) fn run_all(
     plan: &Plan,
     threads: Option<usize>,
@@ -32,7 +32,7 @@ pub(crate) fn run_all(
                 checked.push(one);
                 names.push(key);
             }
-            // Another experiment may fit.
+            // A later experiment may fit.
             Err(error @ LabError::Memory { .. }) => {
                 outcomes.insert(key, Err(errors::lab(&error)));
             }
@@ -56,7 +56,7 @@ pub(crate) fn run_all(
     Ok((table, outcomes))
 }
 
-/// Returns the outputs of a plan, none of which is one of its inputs or another output.
+/// Returns the outputs of a plan; refuses one that is also an input or another output.
 pub(crate) fn check_outputs<'a>(
     plan: &Plan,
     experiments: &Path,
@@ -69,7 +69,7 @@ pub(crate) fn check_outputs<'a>(
     Ok(outputs)
 }
 
-/// Replaces the generated part of a document: `update` takes its name and its text.
+/// Replaces the generated part of a document; `update` gets its name and text.
 pub(crate) fn write_document(
     path: &Path,
     update: impl Fn(&str, &str) -> Result<String, LabError>,
@@ -78,7 +78,7 @@ pub(crate) fn write_document(
     output::text_to(path, &text)
 }
 
-/// Checks that a document can take a table, before anything runs.
+/// Checks that the table can be inserted into a document, before anything runs.
 pub(crate) fn check_document(
     path: &Path,
     update: impl Fn(&str, &str) -> Result<String, LabError>,
@@ -87,7 +87,7 @@ pub(crate) fn check_document(
     Ok(())
 }
 
-/// Returns the text of a document; empty if it does not exist yet, or is stdout.
+/// Returns the text of a document; empty if it does not exist yet or is stdout.
 fn read_or_empty(path: &Path) -> anyhow::Result<String> {
     if output::is_stdout(path) {
         return Ok(String::new());
@@ -98,10 +98,10 @@ fn read_or_empty(path: &Path) -> anyhow::Result<String> {
     }
 }
 
-/// Column of the verdict; the time goes before it.
+/// Column of the verdict; the time is inserted before it.
 const VERDICT: usize = 8;
 
-/// Prints the table, the reasons for misses, and how many there are.
+/// Prints the table, the reasons for misses, and the number of misses.
 pub(crate) fn print(table: &Reproduction) -> anyhow::Result<()> {
     let mut out = output::styled();
     let mut shown = Table::default();
@@ -139,7 +139,7 @@ pub(crate) fn print(table: &Reproduction) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Fails if a figure has no result, or with `strict` if one misses.
+/// Fails if a figure has no result or, with `strict`, if one misses.
 pub(crate) fn finish(table: &Reproduction, strict: bool) -> anyhow::Result<()> {
     let failed = table.rows.iter().filter(|row| row.failure.is_some()).count();
     if failed > 0 {

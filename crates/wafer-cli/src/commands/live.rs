@@ -1,4 +1,4 @@
-//! The live page of a run or a drive, `--http`.
+//! The live page of a run or a drive (`--http`).
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,13 +19,13 @@ use wafer_output as output;
 /// Interval at which the page is updated.
 const INTERVAL: Duration = Duration::from_millis(500);
 
-/// A run with a live page.
+/// A run with its live page.
 pub(crate) struct LiveRun {
     pub(crate) source: Arc<RunSource>,
     _server: Server,
 }
 
-/// The newest snapshot of a run.
+/// The latest snapshot of a run.
 pub(crate) struct RunSource {
     name: String,
     provenance: Provenance,
@@ -77,7 +77,7 @@ pub(crate) fn of_drive(
     page(args, control, Arc::new(source), quiet)
 }
 
-/// Reads the token of requests of operators.
+/// Reads the token for requests of operators.
 fn read_token(path: &Path) -> Result<String, LabError> {
     let wrong = |reason: String| LabError::config(path.display().to_string(), reason);
     let text = std::fs::read_to_string(path).map_err(|e| wrong(e.to_string()))?;
@@ -100,7 +100,7 @@ fn page(
 }
 
 impl LiveRun {
-    /// Shows the end of the run until Ctrl-C.
+    /// Serves the final state of the run until Ctrl-C.
     pub(crate) fn linger(self, quiet: bool) {
         self.source.newest().live.state = "ended".to_owned();
         if !is_cancelled() {
@@ -113,7 +113,6 @@ impl LiveRun {
 }
 
 impl RunSource {
-    /// Replaces the snapshot.
     pub(crate) fn show(&self, snapshot: Snapshot) {
         *self.newest() = snapshot;
     }

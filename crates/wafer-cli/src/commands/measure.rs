@@ -14,9 +14,9 @@ use crate::cancel::{cancel_until, is_cancelled, times_cancelled};
 use wafer_output as output;
 use wafer_output::{HEADER, PLAIN, Table};
 
-/// Interval at which the command and Ctrl-C are checked.
+/// Interval for checking the command and Ctrl-C.
 const POLL: Duration = Duration::from_millis(10);
-/// Time after an interrupt within which the command must end; then its record is written without it.
+/// Time that an interrupted command has to end; then the record is written without it.
 const GRACE: Duration = Duration::from_secs(5);
 
 pub(crate) fn run(args: &MeasureArgs, quiet: bool) -> anyhow::Result<()> {
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &MeasureArgs, quiet: bool) -> anyhow::Result<()> {
         let unit = output::bytes(source.unit_bytes());
         output::notice(quiet, &format!("no FDP statistics; {source} count in steps of {unit}"));
     }
-    // The second one gives up the last reading; the record is written all the same.
+    // The second press skips the final reading; the record is written anyway.
     cancel_until(3)?;
 
     let started = SystemTime::now();
@@ -69,13 +69,13 @@ pub(crate) fn run(args: &MeasureArgs, quiet: bool) -> anyhow::Result<()> {
             std::thread::sleep(POLL.min(next.saturating_sub(clock.elapsed())));
             continue;
         }
-        // Skips readings that are already overdue.
+        // Skip readings that are already overdue.
         while next <= clock.elapsed() {
             next += args.interval;
         }
         sample(&drive, source, &mut tracker, clock, &mut lines);
     };
-    // The last reading counts: what the command wrote since the one before would be lost.
+    // The final reading matters: without it, writes since the previous reading would be lost.
     let mut attempts = (0..3).take_while(|_| times_cancelled() < 2);
     let is_complete = attempts.any(|attempt| {
         if attempt > 0 {
@@ -132,7 +132,7 @@ fn start(command: &[String]) -> anyhow::Result<Option<Child>> {
     Ok(Some(child.map_err(|e| LabError::config(program.clone(), format!("cannot start it: {e}")))?))
 }
 
-/// Takes a reading and returns whether it succeeded.
+/// Takes a reading, and returns whether it succeeded.
 fn sample(
     drive: &NvmeCli,
     source: Source,
@@ -163,7 +163,7 @@ fn sample(
     }
 }
 
-/// The lines on stderr, one for each reading.
+/// The lines on stderr, one per reading.
 struct Lines {
     limit: f64,
     quiet: bool,
@@ -172,7 +172,7 @@ struct Lines {
 }
 
 impl Lines {
-    /// Number of lines between two headers.
+    /// Number of lines per header.
     const PAGE: u64 = 20;
 
     fn sample(&mut self, total: Growth) {

@@ -8,7 +8,7 @@ use wafer_lab::{ModelInfo, find_model, model_defaults, models};
 use crate::args::ModelsArgs;
 use wafer_output as output;
 
-/// Returns a model with its keys and their defaults.
+/// Returns a model with its keys and defaults.
 fn described(model: &ModelInfo) -> anyhow::Result<Value> {
     let defaults = serde_json::to_value(model_defaults(model))?;
     Ok(json!({ "name": model.name, "summary": model.summary, "defaults": defaults }))

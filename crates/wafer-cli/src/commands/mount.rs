@@ -17,7 +17,7 @@ use crate::progress::Steps;
 use wafer_output as output;
 use wafer_output::Table;
 
-/// How soon an unmount or a signal is noticed.
+/// Interval for checking for an unmount or a signal.
 const POLL: Duration = Duration::from_millis(100);
 
 pub(crate) fn run(args: &MountArgs, quiet: bool) -> anyhow::Result<()> {
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &MountArgs, quiet: bool) -> anyhow::Result<()> {
             "{folder}: another file system is mounted over the drive: unmount both, the drive has ended"
         ));
     }
-    // What was counted is told, although not all of it was recorded.
+    // Print the counters even if some commands could not be recorded.
     let (record, ended) = mounted.unmount();
     let told = match &args.json {
         Some(path) => output::json_to(path, &record),
@@ -86,7 +86,7 @@ pub(crate) fn run(args: &MountArgs, quiet: bool) -> anyhow::Result<()> {
     told
 }
 
-/// Converts a failure to mount into an error of the arguments.
+/// Converts a mount failure into an error of the arguments.
 fn usage(error: MountError) -> LabError {
     match error {
         MountError::Mount { path, source } => {

@@ -18,7 +18,7 @@ const TABLE: &str = "reproduce.json";
 const PAGE: &str = "report.html";
 
 pub(crate) fn run(args: &ReproduceArgs, quiet: bool) -> anyhow::Result<()> {
-    // Without --out the configurations are unpacked for the time of the command only.
+    // Without --out, the configurations are unpacked only while the command runs.
     let temporary = tempfile::tempdir().context("a temporary folder")?;
     let folder = args.out.as_deref().unwrap_or(temporary.path());
     if let Some(out) = &args.out {
@@ -78,7 +78,7 @@ pub(crate) fn run(args: &ReproduceArgs, quiet: bool) -> anyhow::Result<()> {
 }
 
 /// Returns the page: the table, and the curves of the first seed of every experiment that a figure
-/// needs; none if no run has a record.
+/// needs; `None` if no run has a record.
 fn page(table: &Reproduction, outcomes: &Outcomes) -> anyhow::Result<Option<String>> {
     let needed = |name: &str, seed: u64| {
         let file = result_file(name, seed);

@@ -120,12 +120,12 @@ fn experiments(args: &RunArgs) -> Result<Vec<Experiment>, LabError> {
         .collect())
 }
 
-/// Returns the notes about an experiment that is about to run.
+/// Returns notes about an experiment to be printed before it runs.
 fn notices(checked: &Checked) -> Vec<String> {
     let mut notices = checked.experiment.device.notices.clone();
     notices.extend(checked.notices.iter().cloned());
     let (path, timed) = (checked.experiment.workload.path(), checked.experiment.timed);
-    // Without a clock nothing takes time.
+    // Without a clock, nothing takes time.
     let (untimed, ignored): (Vec<_>, Vec<_>) = checked
         .ignored
         .iter()
@@ -142,7 +142,7 @@ fn notices(checked: &Checked) -> Vec<String> {
     notices
 }
 
-/// Returns the outputs, none of which is an input or another output.
+/// Returns the outputs; refuses one that is also an input or another output.
 fn check_outputs(
     args: &RunArgs,
     experiments: &[Experiment],
@@ -162,12 +162,12 @@ fn check_outputs(
     Ok(outputs)
 }
 
-/// Reports whether a path names a folder, which may not exist yet.
+/// Returns whether a path names a folder, which need not exist yet.
 fn is_folder(path: &Path) -> bool {
     path.is_dir() || path.to_string_lossy().ends_with('/')
 }
 
-/// Returns the name of a record in a folder.
+/// Returns the file name of a record in a folder.
 fn file_name(name: &str, seed: u64) -> String {
     format!("{name}-seed{seed}.json")
 }
@@ -213,12 +213,12 @@ fn print(
 /// Destination of the JSON.
 enum Target {
     Nowhere,
-    /// A file or stdout, with an array for several runs.
+    /// A file or stdout; several runs give an array.
     File {
         path: PathBuf,
         array: bool,
     },
-    /// A file per run.
+    /// One file per run.
     Folder(PathBuf),
 }
 
@@ -239,7 +239,7 @@ impl Target {
         Ok(Target::File { path: path.to_owned(), array: several })
     }
 
-    /// Called as a run ends.
+    /// Writes a record when its run ends.
     fn each(&self, record: &Record) -> Result<(), LabError> {
         if let Target::Folder(folder) = self {
             write_json(&folder.join(file_name(&record.name, record.seed())), record)?;
@@ -247,7 +247,7 @@ impl Target {
         Ok(())
     }
 
-    /// Called when all runs have ended.
+    /// Writes the records when all runs have ended.
     fn all(&self, records: &[Record]) -> anyhow::Result<()> {
         match (self, records) {
             (Target::File { path, array: false }, [record]) => output::json_to(path, record),

@@ -29,15 +29,15 @@ use crate::args::ServeArgs;
 use crate::progress::Steps;
 use wafer_output as output;
 
-/// File descriptors for files, listeners and the runtime: captures, checkpoints and logs must not fail because
-/// hosts connect.
+/// File descriptors reserved for files, listeners and the runtime: captures, checkpoints and logs must not
+/// fail because hosts connect.
 const RESERVED: usize = 64;
-/// Logical block size of the initial namespaces, if no other is asked for, bytes.
+/// Default logical block size of the initial namespaces in bytes.
 const LBA_BYTES: u32 = 4096;
 /// Interval at which the capture is flushed.
 const FLUSH_RECORD: Duration = Duration::from_secs(1);
 
-/// A subsystem that is served.
+/// A subsystem being served.
 struct Served {
     spec: Spec,
     device: ResolvedDevice,
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
         prepared.push((spec, device, access));
     }
     crate::log::to_stderr(quiet);
-    // Binds first, so that a second server on the same address does not touch the files of the first.
+    // Bind first: a second server on the same address must not touch the files of the first.
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let options = ServerOptions {
         max_connections: connections(args, quiet),
@@ -103,7 +103,7 @@ pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
         ),
         _ => Ok(None),
     });
-    // Last, because it overwrites existing captures.
+    // This comes last because it overwrites existing captures.
     let page = page.and_then(|page| {
         served.iter().try_for_each(|served| record_to(served, quiet))?;
         Ok(page)
@@ -127,23 +127,23 @@ pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
     served.iter().try_for_each(|served| end(args, served, timeline.clone(), quiet))
 }
 
-/// Returns the error of `--time` on a device that does not support it.
+/// Returns the error for `--time` on a device that does not support it.
 fn unclocked(spec: &Spec, device: &ResolvedDevice, reason: &str) -> LabError {
     spec.error("time", LabError::config(format!("device {}", device.name), reason))
 }
 
-/// Returns who may connect to a subsystem.
+/// Returns the access rules of a subsystem.
 fn access(args: &ServeArgs, spec: &Spec) -> Result<Access, LabError> {
     match &spec.hosts {
         Some(file) => Ok(wafer_ctl::hosts::read(file)?.1),
-        // A machine trusts its own users; a network has others.
+        // A machine trusts its own users, but not a network.
         None => Ok(Access::Everyone(Rights {
             manage: args.listen.iter().all(|a| a.ip().is_loopback()),
         })),
     }
 }
 
-/// Opens the drive of a subsystem and adds it to those that are served.
+/// Opens the drive of a subsystem and adds it to `served`.
 fn open(
     args: &ServeArgs,
     spec: Spec,
@@ -196,7 +196,7 @@ fn open(
     error.map_or(Ok(()), Err)
 }
 
-/// Fills a new drive as `--precondition` asks, and returns its state then.
+/// Fills a new drive as requested by `--precondition`, and returns its state afterwards.
 fn precondition(
     drive: &Drive,
     spec: &Spec,
@@ -215,7 +215,7 @@ fn precondition(
     Ok(drive.snapshot())
 }
 
-/// Begins the capture of a subsystem, if it is to have one.
+/// Begins the capture of a subsystem, if requested.
 fn record_to(Served { spec, subsystem, .. }: &Served, quiet: bool) -> Result<(), LabError> {
     let Some(path) = &spec.record else { return Ok(()) };
     let replaced = drive_files::replaced(path);
@@ -226,13 +226,13 @@ fn record_to(Served { spec, subsystem, .. }: &Served, quiet: bool) -> Result<(),
     Ok(())
 }
 
-/// Saves all drives, and returns the first error.
+/// Saves all drives; returns the first error.
 fn close(served: &[Served]) -> io::Result<()> {
     let closed: Vec<_> = served.iter().map(|served| served.subsystem.drive.close()).collect();
     closed.into_iter().collect()
 }
 
-/// Prints what a drive counted.
+/// Prints the counters of a drive.
 fn end(
     args: &ServeArgs,
     served: &Served,
@@ -258,7 +258,6 @@ fn end(
     Ok(output::timed(&mut out, &time)?)
 }
 
-/// Listens on all addresses.
 fn bind(addresses: &[SocketAddr], options: ServerOptions) -> Result<Server, LabError> {
     let failed = |address: &SocketAddr, error: io::Error| {
         LabError::config("--listen", format!("{address}: {error}"))
@@ -272,7 +271,7 @@ fn bind(addresses: &[SocketAddr], options: ServerOptions) -> Result<Server, LabE
     })
 }
 
-/// Returns the number of connections that leave file descriptors for everything else.
+/// Returns the number of connections, leaving file descriptors for everything else.
 fn connections(args: &ServeArgs, quiet: bool) -> usize {
     let asked = args.max_connections as usize;
     let page = if args.http.http.is_some() { Limits::default().connections } else { 0 };
@@ -297,7 +296,7 @@ async fn serve(
     let subsystem = subsystems.next().context("no subsystem")?;
     subsystem.offer(subsystems.collect());
     let addresses = server.local_addrs()?;
-    // A signal may come as soon as the address is printed.
+    // A signal may arrive as soon as the address is printed.
     let (mut interrupt, mut terminate) =
         (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     let nqns: Vec<&str> = served.iter().map(|s| s.subsystem.options.nqn.as_str()).collect();
@@ -339,7 +338,7 @@ async fn serve(
     Ok(())
 }
 
-/// Flushes the capture from time to time.
+/// Flushes the capture periodically.
 async fn maintain(drive: Arc<Drive>) {
     let mut timer = tokio::time::interval(FLUSH_RECORD);
     loop {
@@ -352,7 +351,7 @@ async fn maintain(drive: Arc<Drive>) {
     }
 }
 
-/// Returns the record of a drive that is no longer served, with the end alone unless its page has shown more.
+/// Returns the record of a drive that is no longer served; without a page, its timeline has only the end.
 fn record(
     nqn: String,
     device: &ResolvedDevice,

@@ -8,7 +8,7 @@ use wafer_lab::LabError;
 use crate::args::Cli;
 use wafer_output as output;
 
-/// Prints the script that makes a shell ask `wafer` for completions.
+/// Prints the script with which a shell requests completions from `wafer`.
 pub(crate) fn completions(shell: Shell) -> anyhow::Result<()> {
     let shells = Shells::builtins();
     let name = shell.to_string();
@@ -20,7 +20,7 @@ pub(crate) fn completions(shell: Shell) -> anyhow::Result<()> {
     let mut script = String::from_utf8(script)?;
     match shell {
         Shell::Bash => script.push_str(JOIN_WORDS),
-        // A space after a key would begin the next word.
+        // A space after a key would begin a new word.
         Shell::Zsh => {
             for (there, instead) in KEYS_WITHOUT_SPACE {
                 script = script.replace(there, instead);
@@ -43,8 +43,8 @@ const KEYS_WITHOUT_SPACE: [(&str, &str); 3] = [
     ),
 ];
 
-/// Bash ends words at `=` and `:`, which `KEY=VALUE` and addresses contain. This joins them before `wafer` is asked,
-/// and takes from its answers what stands on the line already.
+/// Bash splits words at `=` and `:`, which occur in `KEY=VALUE` and in addresses. This joins them before `wafer` is
+/// called, and removes from its completions what the line already contains.
 const JOIN_WORDS: &str = r#"
 _wafer() {
     local words=() index=0 last='' part at

@@ -1,4 +1,4 @@
-//! What `wafer serve` serves: one subsystem of the command line, or those of a `--subsystems` file.
+//! The subsystems of `wafer serve`: one from the command line, or those of a `--subsystems` file.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use crate::args::{InvalidPlacement, ServeArgs};
 
 /// A subsystem to serve.
 pub(crate) struct Spec {
-    /// Where it is described, unless on the command line.
+    /// Its table in the file, unless it comes from the command line.
     table: Option<Layers>,
     pub(crate) device: String,
     pub(crate) set: Vec<String>,
@@ -61,7 +61,7 @@ enum Placement {
 }
 
 impl Spec {
-    /// Returns an error that a key caused: on the command line as it is, otherwise with the line of the key.
+    /// Returns an error caused by a key: unchanged for the command line, otherwise with the key's line.
     pub(crate) fn error(&self, key: &str, error: LabError) -> LabError {
         match &self.table {
             None => error,
@@ -74,10 +74,10 @@ impl Spec {
     }
 }
 
-/// Returns what the arguments ask for, checked.
+/// Returns the subsystems requested by the arguments, checked.
 ///
 /// # Errors
-/// An argument is wrong, or a file cannot be read or is wrong in a line.
+/// If an argument is invalid, or a file cannot be read or has an invalid line.
 pub(crate) fn of(args: &ServeArgs) -> Result<Vec<Spec>, LabError> {
     if let Some(file) = &args.subsystems {
         return read(file);
@@ -120,7 +120,7 @@ fn of_tables(tables: &[Layers]) -> Result<Vec<Spec>, ConfigError> {
     let mut specs: Vec<Spec> = Vec::new();
     for table in tables {
         let spec = described(table)?;
-        // Before any file is made. Names that drives get from their UUIDs are compared once they have one.
+        // Checked before any file is created. Names derived from a drive's UUID are compared later.
         if let Some(nqn) =
             spec.nqn.as_ref().filter(|nqn| specs.iter().any(|s| s.nqn.as_ref() == Some(nqn)))
         {
@@ -131,7 +131,7 @@ fn of_tables(tables: &[Layers]) -> Result<Vec<Spec>, ConfigError> {
     Ok(specs)
 }
 
-/// Returns the subsystem that a table describes.
+/// Returns the subsystem described by a table.
 fn described(layers: &Layers) -> Result<Spec, ConfigError> {
     let table: Table = layers.read()?;
     let check = |key, wrong: Option<&str>| match wrong {

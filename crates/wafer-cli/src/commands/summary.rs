@@ -1,4 +1,4 @@
-//! The tables that `wafer run` prints without `--json`.
+//! Prints the tables of `wafer run` without `--json`.
 
 use std::io::{self, Write};
 
@@ -9,7 +9,7 @@ use wafer_record::metrics::sparkline;
 use wafer_output as output;
 use wafer_output::{HEADER, PLAIN, Table};
 
-/// One run: totals, WAF over the volume, and per handle.
+/// Prints one run: totals, WAF over the volume, and per handle.
 pub(crate) fn one(out: &mut impl Write, record: &Record) -> io::Result<()> {
     let summary = &record.summary;
     writeln!(
@@ -34,7 +34,7 @@ pub(crate) fn one(out: &mut impl Write, record: &Record) -> io::Result<()> {
     handles(out, record)
 }
 
-/// Instantaneous WAF over the written volume in one line.
+/// Prints the instantaneous WAF over the written volume as one line.
 fn line(out: &mut impl Write, record: &Record) -> io::Result<()> {
     let Some(metrics) = &record.metrics else { return Ok(()) };
     let wafs = &metrics.device.instantaneous;
@@ -47,7 +47,7 @@ fn line(out: &mut impl Write, record: &Record) -> io::Result<()> {
     writeln!(out)
 }
 
-/// Cumulative WAF at round volumes and at the end, and between them.
+/// Prints the WAF at round volumes and at the end, cumulative and since the previous one.
 fn volumes(out: &mut impl Write, record: &Record) -> io::Result<()> {
     let logical = record.logical_bytes() as f64;
     let mut table = Table::default().numbers(["volume", "host", "media", "WAF", "WAF since"]);
@@ -69,7 +69,7 @@ fn volumes(out: &mut impl Write, record: &Record) -> io::Result<()> {
     table.print(out)
 }
 
-/// Host bytes, media bytes and WAF of each handle.
+/// Prints host bytes, media bytes and WAF of each handle.
 fn handles(out: &mut impl Write, record: &Record) -> io::Result<()> {
     let mut table = Table::default().numbers(["handle", "host", "media", "WAF", "of extra media"]);
     let Some(metrics) = &record.metrics else { return Ok(()) };
@@ -87,7 +87,7 @@ fn handles(out: &mut impl Write, record: &Record) -> io::Result<()> {
     table.print(out)
 }
 
-/// Several runs: a line each, and the spread over seeds.
+/// Prints several runs, one per line, and the spread over seeds.
 pub(crate) fn many(out: &mut impl Write, records: &[&Record]) -> io::Result<()> {
     let mut table = Table::default()
         .text(["experiment", "device"])
@@ -139,7 +139,7 @@ pub(crate) fn many(out: &mut impl Write, records: &[&Record]) -> io::Result<()> 
     Ok(())
 }
 
-/// Published WAF next to ours.
+/// Prints published WAF next to ours.
 pub(crate) fn comparison(out: &mut impl Write, comparison: &Comparison) -> io::Result<()> {
     let source = comparison.source.as_deref().unwrap_or(&comparison.reference);
     writeln!(out, "\ncompared with {source}")?;
@@ -159,7 +159,7 @@ pub(crate) fn comparison(out: &mut impl Write, comparison: &Comparison) -> io::R
     Ok(())
 }
 
-/// How fast the run was, with its model time or, without a clock, the minimum time that the real device needs.
+/// Prints the speed of the run with its model time or, without a clock, the minimum time on the real device.
 pub(crate) fn speed(
     out: &mut impl Write,
     record: &Record,

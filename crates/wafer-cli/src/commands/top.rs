@@ -17,7 +17,7 @@ pub(crate) fn run(args: &TopArgs) -> anyhow::Result<()> {
     if args.once || !std::io::stdout().is_terminal() {
         return Ok(print(&first)?);
     }
-    // Signals only: Ctrl-C is a key there.
+    // Handles only signals from outside: on this screen, Ctrl-C is a key.
     ctrlc::set_handler(|| {
         restore();
         std::process::exit(143);

@@ -30,7 +30,7 @@ pub(crate) fn run(command: &TraceCommand, quiet: bool) -> anyhow::Result<()> {
 const SIZES: [&str; 6] =
     ["<= 4 KiB", "<= 16 KiB", "<= 64 KiB", "<= 256 KiB", "<= 1 MiB", "> 1 MiB"];
 
-/// Written bytes by name.
+/// Written bytes, by name.
 type Shares = Vec<(String, u64)>;
 
 fn processes(scan: &Scan) -> Shares {
@@ -60,7 +60,7 @@ fn seconds(scan: &Scan) -> f64 {
     scan.span_ns as f64 / 1e9
 }
 
-/// Returns the summary of a trace that `wafer trace info --json` prints.
+/// Returns the summary printed by `wafer trace info --json`.
 fn summary(scan: &Scan) -> Value {
     let volume = |v: &VolumeScan| {
         json!({

@@ -1,4 +1,4 @@
-//! The engine against an array of bytes, and its capture against its counters.
+//! The engine against a byte array, and its capture against its counters.
 
 use std::fs::File;
 use std::sync::mpsc::channel;
@@ -137,7 +137,7 @@ proptest! {
     }
 }
 
-/// The engine of a drive whose cells take this long to read.
+/// Returns the engine of a drive with this cell read time.
 fn timed(cells: Duration) -> Engine {
     let timing = serde_json::json!({
         "dies": 4, "read_us": cells.as_micros() as u64, "program_us": 1000, "slice_us": 100, "write_buffer": "192KiB",
@@ -172,11 +172,11 @@ fn a_reply_waits_for_the_media() {
     engine.read(unmapped, 1, 0, &mut buffer).unwrap();
     reply(read);
     reply(unmapped);
-    // What was never written is read without the cells.
+    // Unwritten data is read without accessing the cells.
     assert_eq!(replies.recv().unwrap().0, unmapped);
     let (ticket, at) = replies.recv().unwrap();
     assert!(ticket == read && at - began >= cells);
-    // One that does nothing takes no time.
+    // A deallocation of nothing takes no time.
     let nothing = engine.ticket();
     engine.deallocate(nothing, 0, 0, 0).unwrap();
     reply(nothing);

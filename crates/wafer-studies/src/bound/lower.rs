@@ -1,44 +1,45 @@
-//! A proven lower bound of WAF for a run: no choice of victims, and no placement of relocated data, does better.
+//! A proven lower bound of WAF for a run, whatever the victims and the placement of relocated data.
 //!
 //! # What it holds for
-//! Drives that write what a host writes through a handle, in order, to reclaim units of that handle (no
+//! Drives that write a host's data, in order, to reclaim units of the handle it names (no
 //! `gc.separation`, relocated data in reclaim units of its own), whatever they know of the future.
 //!
 //! # Proof
-//! Then the contents of every reclaim unit that a host fills are given by the commands: unit j has P pages, is opened at
-//! s_j, full at c_j, and its pages are invalidated at known times. Time is counted in host pages. Let a_j(t) be its valid
-//! pages at time t, e_j >= c_j the time at which the drive erases it (the end of the run E if it does not), and S
-//! all physical pages.
+//! For such drives, the commands determine the contents of every reclaim unit that a host fills. Unit j has P pages, is
+//! opened at s_j and full at c_j, and its pages are invalidated at known times. Time is counted in host pages. Let
+//! a_j(t) be its valid pages at time t, e_j >= c_j the time at which the drive erases it (the end of the run E if it
+//! does not), and S the total number of physical pages.
 //!
-//! 1. Erasing unit j relocates at least a_j(e_j) pages. Sum over j: a lower bound of all relocated pages.
-//! 2. At time t the drive holds P pages of each unit that is opened and not erased, and one page at least for each
-//!    page of an erased unit that is still valid. So the sum over j of o_j(t) <= S, with o_j(t) = P for s_j <= t < e_j and
+//! 1. Erasing unit j relocates at least a_j(e_j) pages. Their sum is a lower bound of all relocated
+//!    pages.
+//! 2. At time t the drive holds P pages of each unit that is opened and not erased, and at least one page for each page
+//!    of an erased unit that is still valid. So the sum over j of o_j(t) <= S, with o_j(t) = P for s_j <= t < e_j and
 //!    a_j(t) for t >= e_j.
 //! 3. For any x >= 0 and any time B, relocated pages >= sum over j of a_j(e_j) + x (sum over j of the integral of o_j from B
 //!    to E - S (E - B)), because the bracket is not positive. Each term of the sum depends on one unit, so it is at least
 //!    its minimum over e_j. That gives a bound for every x: the dual of the problem without the order of its decisions.
 //!    The best x is searched; each is a proof.
 //!
-//! Between two invalidations a_j is constant and the term grows with e_j, as o_j falls by P - a_j at e_j. So
-//! its minimum is at c_j, at an invalidation, or at E. B is the time at which hosts have opened S pages: before it
-//! space costs nothing.
+//! Between two invalidations a_j is constant and the term grows with e_j, because o_j falls by P - a_j at e_j. So
+//! its minimum is at c_j, at an invalidation, or at E. B is the time at which hosts have opened S pages: before
+//! it, space costs nothing.
 //!
-//! The bound is weak where relocated data is relocated again, as that is free here, and 1 where the
-//! contents of whole reclaim units are invalidated together.
+//! The bound is weak if relocated data is relocated again, which costs nothing here, and 1 if whole
+//! reclaim units are invalidated together.
 
 use wafer_device::Geometry;
 use wafer_interface::{Command, Op};
 
 use super::{Future, NEVER, handle, pages};
 
-/// Steps of the search for the best price of space.
+/// Number of steps in the search for the best price of space.
 const STEPS: usize = 40;
 
 /// A reclaim unit that a host fills.
 #[derive(Clone, Debug)]
 struct HostUnit {
     opened: u32,
-    /// The time at which it is full; [`NEVER`] for one that is not.
+    /// The time at which it is full; [`NEVER`] if it is not.
     full: u32,
     /// Death times of its pages, ascending once it is full.
     deaths: Vec<u32>,
@@ -53,13 +54,13 @@ pub struct HostUnits {
     /// The open unit of each handle.
     open: Vec<Option<HostUnit>>,
     clock: u32,
-    /// The time at which hosts have opened all of the drive.
+    /// The time at which hosts have opened as many pages as the drive has.
     filled: Option<u32>,
     opened: u64,
 }
 
 impl HostUnits {
-    /// Returns the units of a run that has not begun.
+    /// Creates the units of a run that has not begun.
     pub fn new(geometry: &Geometry) -> Self {
         HostUnits {
             unit_pages: geometry.pages_per_ru,
@@ -72,8 +73,8 @@ impl HostUnits {
         }
     }
 
-    /// Applies a command that the future has recorded, in the same order. Returns false for one that the bound does
-    /// not hold for: a reclaim unit update.
+    /// Applies a command recorded by the future, in the same order. Returns false for a reclaim unit update, for
+    /// which the bound does not hold.
     pub fn apply(&mut self, geometry: &Geometry, future: &Future, command: &Command) -> bool {
         if command.op == Op::Update {
             return false;
@@ -112,10 +113,10 @@ impl HostUnits {
         self.clock.into()
     }
 
-    /// Returns the least pages that any drive relocates in the run.
+    /// Returns the minimum number of pages that any drive relocates in the run.
     pub fn relocated_pages(&self) -> f64 {
         let Some(begin) = self.filled else { return 0.0 };
-        // The bound is concave in the price of space: the largest of a falling and a rising end.
+        // The bound is concave in the price of space, so a ternary search finds its maximum.
         let at = |price: f64| self.with_price(price, begin);
         let (mut low, mut high) = (0.0, 4.0 / f64::from(self.unit_pages));
         let mut best = 0.0f64;
@@ -132,26 +133,26 @@ impl HostUnits {
         best
     }
 
-    /// Returns the bound with this price of a page for the time of a host page, from `begin` on.
+    /// Returns the bound if holding a page during a host page costs `price`, from `begin`.
     fn with_price(&self, price: f64, begin: u32) -> f64 {
         let end = self.clock;
         let since = |from: u32, to: u32| f64::from(to.max(begin) - from.max(begin));
         let unit_pages = f64::from(self.unit_pages);
         let mut sum = 0.0;
         for unit in &self.full {
-            // Space for the time from each erase time on, from the latest to the earliest.
+            // Space held by valid pages after each erase time, from the latest to the earliest.
             let mut held = 0.0;
-            // Not erased within the run.
+            // If it is not erased within the run.
             let mut least = price * unit_pages * since(unit.opened, end);
             let mut later = end;
-            // Pages in order of their death times from the last: those behind `at` are invalidated after it.
+            // Pages are counted from the last death time: those behind `valid` are invalidated later.
             let mut valid = unit.deaths.len();
             while valid > 0 && unit.deaths[valid - 1] >= end {
                 valid -= 1;
             }
             let mut alive = unit.deaths.len() - valid;
             loop {
-                // `alive` pages are valid from the invalidation before `later` on.
+                // `alive` pages are valid from the invalidation before `later`.
                 let at = match valid {
                     0 => unit.full,
                     _ => unit.deaths[valid - 1].max(unit.full),
@@ -170,7 +171,7 @@ impl HostUnits {
             }
             sum += least;
         }
-        // Units that are not full at the end hold their space.
+        // Units that are not full at the end keep their space.
         for unit in self.open.iter().flatten() {
             sum += price * unit_pages * since(unit.opened, end);
         }

@@ -4,20 +4,20 @@
 //! written: the number of host pages written when it is overwritten or unmapped. The second,
 //! [`FutureKnowledge`], is a page-mapped device that uses the death times twice:
 //!
-//! - *Grouping by death time.* Pages written or relocated go to the open reclaim unit of their class, by
-//!   the time until they are invalidated, for all data or for each handle apart. With enough open reclaim units, every reclaim unit is
-//!   invalidated as a whole and WAF is 1 (Wang et al., SepBIT, FAST '22, section 2: "FK", future
-//!   knowledge, groups by block invalidation time in the same manner). Drives have few open reclaim units,
-//!   so the number of classes is a parameter. Classes are spaced in proportion to the time left.
+//! - *Grouping by death time.* Written or relocated pages go to the open reclaim unit of their class, which depends on
+//!   the time until they are invalidated, for all data or separately for each handle. With enough open reclaim units,
+//!   every reclaim unit is invalidated as a whole and WAF is 1 (Wang et al., SepBIT, FAST '22, section 2: "FK", future
+//!   knowledge, groups by block invalidation time in the same manner). Drives have few open reclaim units, so the
+//!   number of classes is a parameter. Classes are spaced in proportion to the remaining time.
 //! - *The victim* is the reclaim unit for which waiting saves the fewest relocations per invalid space
 //!   held, over any waiting time. The `gittins` policy estimates the same index; here death times are known.
 //!
-//! It is the result of the best known grouping and index with future knowledge, which a drive can reach, not a limit: other
-//! groupings may be better. Beside the policies of a table it shows how much better predictions could still gain.
+//! The result is the best that the best known grouping and index reach with future knowledge, not a limit: other
+//! groupings may be better. Next to the policies of a table, it shows how much better predictions could still gain.
 //!
 //! # What it does not implement
-//! Isolation, several reclaim groups, and background GC, which a drive that knows the future does not need. Memory: 4 bytes for every host page of the
-//! run, and 20 for each physical page.
+//! Isolation, several reclaim groups, and background GC, which a drive that knows the future does not need. Memory: 4
+//! bytes per host page of the run, and 20 per physical page.
 
 mod lower;
 
@@ -25,7 +25,7 @@ pub use lower::HostUnits;
 use wafer_device::Geometry;
 use wafer_interface::{Command, NsId, Op};
 
-/// Never: not within the commands that were seen.
+/// Death time of pages that are not invalidated by the commands seen.
 const NEVER: u32 = u32::MAX;
 /// Each collection recomputes the index of every `TURNS`-th reclaim unit.
 const TURNS: usize = 8;
@@ -35,13 +35,13 @@ const POINTS: usize = 24;
 /// The death time of every page written.
 #[derive(Debug)]
 pub struct Future {
-    /// Death time of each host page, in order of writing: host pages written to the device by then.
+    /// Death time of each host page, in order of writing: the number of host pages written by then.
     deaths: Vec<u32>,
     /// For each logical page, the position in `deaths` of its data, plus one.
     last: Vec<u32>,
 }
 
-/// Returns the pages of a command, from the first to one past the last; a deallocate has whole ones only.
+/// Returns the pages of a command, from the first to one past the last; only whole ones for a deallocate.
 fn pages(geometry: &Geometry, command: &Command) -> Option<(u64, u64)> {
     let NsId(namespace) = command.namespace;
     let range = geometry.namespaces.get(usize::from(namespace))?;
@@ -59,12 +59,12 @@ fn pages(geometry: &Geometry, command: &Command) -> Option<(u64, u64)> {
 }
 
 impl Future {
-    /// Returns a future without commands.
+    /// Creates a future without commands.
     pub fn new(geometry: &Geometry) -> Self {
         Future { deaths: Vec::new(), last: vec![0; geometry.logical_pages as usize] }
     }
 
-    /// Records the pages that commands write and unmap, in order: at most 2^32 - 2 host pages.
+    /// Records the pages that commands write and deallocate, in order: at most 2^32 - 2 host pages.
     pub fn see(&mut self, geometry: &Geometry, commands: &[Command]) {
         for command in commands {
             let Some((first, past)) = pages(geometry, command) else { continue };
@@ -88,16 +88,16 @@ impl Future {
     }
 }
 
-/// Returns the handle of a write: without a placement identifier, or with one that its namespace does not have, the
-/// first of its namespace.
+/// Returns the handle of a write: the first of its namespace if there is no placement identifier, or one that the
+/// namespace lacks.
 fn handle(geometry: &Geometry, command: &Command) -> usize {
     let list = geometry.namespace_handles.get(command.namespace.index());
     let named = list.and_then(|list| list.get(usize::from(command.placement.0)).or(list.first()));
     named.copied().unwrap_or(0).into()
 }
 
-/// Returns the number of reclaim units kept free: those of the drive, or one in every class for the pages of
-/// a victim if that is more.
+/// Returns the number of reclaim units kept free: the drive's reserve, or one for each class to receive a
+/// victim's pages if that is more.
 fn reserve(geometry: &Geometry, classes: usize) -> usize {
     (geometry.forced_free(geometry.ru_count) as usize).max(classes + 2)
 }
@@ -113,7 +113,7 @@ struct Unit {
     valid: u32,
     closed: bool,
     index: f64,
-    /// The handle, where handles are kept apart.
+    /// The handle, if handles are kept apart.
     handle: usize,
 }
 
@@ -127,11 +127,11 @@ pub struct FutureKnowledge<'a> {
     free: Vec<u32>,
     /// The open reclaim unit of each handle and class, plus one.
     open: Vec<u32>,
-    /// Classes of a handle.
+    /// Number of classes per handle.
     classes: usize,
     /// Whether handles are kept apart.
     by_handle: bool,
-    /// Ratio of the remaining times of one class and the next, as a binary logarithm.
+    /// Ratio of the remaining times of adjacent classes, as a binary logarithm.
     step: f64,
     clock: u64,
     relocated: u64,
@@ -139,11 +139,11 @@ pub struct FutureKnowledge<'a> {
 }
 
 impl<'a> FutureKnowledge<'a> {
-    /// Returns a fresh device with `classes` open reclaim units, for each handle if `by_handle`. Reserve and sizes are
+    /// Creates a fresh device with `classes` open reclaim units, for each handle if `by_handle`. Reserve and sizes are
     /// those of the geometry.
     ///
     /// # Errors
-    /// There are too few reclaim units for data, reserve and open ones, or too many logical pages.
+    /// If there are too few reclaim units for data, reserve and open ones, or too many pages.
     pub fn new(
         geometry: &'a Geometry,
         future: &'a Future,
@@ -177,7 +177,7 @@ impl<'a> FutureKnowledge<'a> {
         })
     }
 
-    /// Applies commands: the same that the future has recorded, from the first on.
+    /// Applies the commands that the future has recorded, in the same order from the first.
     pub fn apply(&mut self, commands: &[Command]) {
         for command in commands {
             let Some((first, past)) = pages(self.geometry, command) else { continue };
@@ -259,11 +259,11 @@ impl<'a> FutureKnowledge<'a> {
         let before = if invalid == 0 { 0 } else { unit.sums[invalid - 1] };
         let known = unit.deaths.partition_point(|death| *death != NEVER);
         if known <= invalid {
-            // The valid pages are never invalidated: waiting gains nothing.
+            // The valid pages are never invalidated: waiting saves nothing.
             return 0.0;
         }
         for point in 1..=POINTS {
-            // Waiting until this many more are invalid.
+            // Wait until this many more are invalid.
             let more = ((known - invalid) * point).div_ceil(POINTS);
             if more == at {
                 continue;
@@ -288,8 +288,8 @@ impl<'a> FutureKnowledge<'a> {
             let unit = std::mem::take(&mut self.units[victim]);
             self.relocated += u64::from(unit.valid);
             for (page, death) in unit.pages {
-                // A page written twice to one reclaim unit is valid at its last place only, the one with
-                // a later death time.
+                // Of a page written twice to one reclaim unit, only the last copy is valid: the one with
+                // the later death time.
                 let here = self.map[page as usize] == victim as u32 + 1;
                 if here && u64::from(death) >= self.clock {
                     self.append(page, death, unit.handle);

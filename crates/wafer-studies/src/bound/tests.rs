@@ -5,7 +5,7 @@ use self::hot_and_cold::{fill, hot_and_cold, waf};
 use self::two_handles::{UNIT, two_handles};
 use super::*;
 
-/// What the shared device is made of.
+/// Types of the shared device.
 mod device {
     pub(super) use wafer_device::{
         Destination, DeviceConfig, GcConfig, Isolation, ReclaimUnitConfig,
@@ -47,7 +47,7 @@ fn bound_of(classes: usize, by_handle: bool, commands: &[&[Command]], counted: u
 fn knowing_the_future_beats_every_policy_and_more_classes_are_better() {
     let fill = fill();
     let (first, second) = (hot_and_cold(100_000, &mut 1), hot_and_cold(100_000, &mut 1001));
-    // What comes after is known, but not counted.
+    // Later commands are known, but not counted.
     let rest = hot_and_cold(60_000, &mut 5);
     let run = [&fill[..], &first, &second, &rest];
     let best = waf(&two_handles("gittins", Isolation::Persistently), 1);
@@ -63,7 +63,7 @@ fn a_sequential_stream_costs_nothing() {
     assert_eq!(bound(2, &run, 0), 1.0);
 }
 
-/// Two rings of different length: their death times overlap, their handles do not.
+/// Two rings of different length: their death times overlap, but not within a handle.
 #[test]
 fn rings_on_handles_of_their_own_cost_nothing() {
     let (all, short) = (200 * UNIT, 37 * UNIT);

@@ -1,4 +1,4 @@
-//! What future knowledge reaches in an experiment, and the proven lower bound.
+//! The WAF of an experiment with future knowledge, and its proven lower bound.
 
 use std::sync::atomic::Ordering;
 
@@ -11,18 +11,18 @@ use crate::bound::{Future, FutureKnowledge, HostUnits};
 
 /// Number of commands requested from the stream at once.
 const BATCH: usize = 4096;
-/// Capacities of writes after the volume that death times are taken from. Without them, the last pages
-/// would seem never to be invalidated.
+/// Host writes seen after the volume, in capacities, to learn death times. Without them, the last
+/// pages would seem never to be invalidated.
 const BEYOND: f64 = 2.0;
 
-/// Returns the WAF of an experiment on a device of its sizes that knows the future: the least over groupings with at most
-/// `most` open reclaim units, by death time for all data and for each handle apart. More open reclaim units never give a
-/// higher one. With it, the proven lower bound where there is one. Reads the workload several times and takes 8
-/// bytes of memory per host page.
+/// Returns the WAF of an experiment on a device of the same sizes that knows the future: the lowest over groupings by
+/// death time with at most `most` open reclaim units, for all data or separately for each handle. More open reclaim
+/// units never give a higher WAF. Includes the proven lower bound if there is one. Reads the workload several times and
+/// takes 8 bytes of memory per host page.
 ///
 /// # Errors
-/// The workload cannot be built, there are too few reclaim units for any grouping, or the experiment
-/// has several reclaim groups or a preconditioned device, which the bound does not model.
+/// If the workload cannot be built, there are too few reclaim units for any grouping, or the
+/// experiment has several reclaim groups or a preconditioned device, which the bound does not model.
 pub fn bound(
     experiment: &Experiment,
     most: usize,
@@ -57,7 +57,7 @@ pub fn bound(
         let mut device = match FutureKnowledge::new(geometry, &future, classes, by_handle) {
             Ok(device) => device,
             Err(reason) if best.is_none() => return refuse(reason),
-            // So many open reclaim units do not fit, fewer did.
+            // That many open reclaim units do not fit; fewer did.
             Err(_) => continue,
         };
         each(experiment, control, |commands| {
@@ -86,8 +86,8 @@ pub fn bound(
     Ok(row)
 }
 
-/// Returns the groupings with at most `most` open reclaim units: whether handles are kept apart, and the classes of
-/// each. Those of a smaller number are among those of a larger one.
+/// Returns the groupings with at most `most` open reclaim units: whether handles are kept apart, and the number of
+/// classes of each. A larger `most` only adds groupings.
 fn groupings(most: usize, handles: usize) -> Vec<(bool, usize)> {
     let classes = |most: usize| {
         let powers = (0..usize::BITS).map(|n| 1usize << n).take_while(move |n| *n <= most);
@@ -102,8 +102,8 @@ fn groupings(most: usize, handles: usize) -> Vec<(bool, usize)> {
     all
 }
 
-/// Returns the proven lower bound of WAF, if the device writes what hosts write to reclaim units of their handles in
-/// order (see [`HostUnits`]).
+/// Returns the proven lower bound of WAF, if the device writes host data in order to reclaim units of its handle
+/// (see [`HostUnits`]).
 fn lower_bound(
     experiment: &Experiment,
     future: &Future,

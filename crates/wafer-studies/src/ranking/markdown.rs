@@ -1,4 +1,4 @@
-//! Rankings as Markdown tables.
+//! Formats rankings as Markdown tables.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ impl PolicyRow {
         }
     }
 
-    /// Returns the WAF of the last tenth; `-` where nothing was written in it.
+    /// Returns the WAF of the last tenth; `-` if nothing was written in it.
     pub fn at_end(&self) -> String {
         if self.waf_at_end.is_nan() { "-".to_owned() } else { format!("{:.3}", self.waf_at_end) }
     }
@@ -30,7 +30,7 @@ impl WorkloadRanking {
 impl Ranking {
     /// Returns all tables as Markdown.
     pub fn markdown(&self) -> String {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let mut text = String::new();
         for workload in &self.workloads {
             let _ = writeln!(text, "### {}\n", workload.title());

@@ -26,7 +26,7 @@ pub struct Ranking {
     pub version: String,
     /// Commit that the binary was built from, or "unknown".
     pub git: String,
-    /// The policy that others are compared with.
+    /// The policy that the others are compared with.
     pub baseline: String,
     /// The ranking for each workload.
     pub workloads: Vec<WorkloadRanking>,
@@ -47,14 +47,14 @@ pub struct WorkloadRanking {
     pub seeds: Vec<u64>,
     /// Policies in order of WAF.
     pub rows: Vec<PolicyRow>,
-    /// What future knowledge reaches, and the proven lower bound, on request.
+    /// The WAF with future knowledge, and the proven lower bound, on request.
     pub bound: Option<BoundRow>,
 }
 
 /// One policy under one workload.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PolicyRow {
-    /// Value of `gc.policy`; behind `+` those of `gc.separation` or `gc.destination`.
+    /// Value of `gc.policy`, then `+` and that of `gc.separation` or `gc.destination`.
     pub policy: String,
     /// WAF of the whole run, mean over the seeds.
     pub waf: f64,
@@ -67,27 +67,27 @@ pub struct PolicyRow {
     /// Half the width of the 95 % interval of `difference` (Student's t over the seeds, paired); none
     /// for a single seed.
     pub half_width: Option<f64>,
-    /// 1 - (WAF - 1) / (baseline's WAF - 1), percent: the share of added writes that the policy saves.
+    /// 1 - (WAF - 1) / (baseline's WAF - 1), percent: the share of extra writes that the policy saves.
     pub saved_percent: Option<f64>,
-    /// WAF over the lowest WAF of the table, less 1, percent.
+    /// WAF over the lowest WAF of the table, minus 1, in percent.
     pub above_best_percent: f64,
-    /// Total duration of the runs, seconds.
+    /// Total duration of the runs in seconds.
     pub wall_seconds: f64,
 }
 
-/// WAF with future knowledge, and below which no WAF can be (see [`crate::bound`]).
+/// The WAF with future knowledge, and a lower bound of WAF (see [`crate::bound`]).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BoundRow {
-    /// Maximum open reclaim units that were allowed.
+    /// Maximum number of open reclaim units allowed.
     pub classes: usize,
-    /// WAF of the first seed with future knowledge: of the best grouping.
+    /// WAF of the first seed with future knowledge, for the best grouping.
     pub waf: f64,
-    /// Open reclaim units of the best grouping.
+    /// Number of open reclaim units of the best grouping.
     pub open_units: usize,
     /// Whether the best grouping keeps handles apart.
     pub by_handle: bool,
-    /// Proven lower bound of the WAF of the first seed, of drives that do not separate what a host writes; none where
-    /// the device does, or the workload has reclaim unit updates.
+    /// Proven lower bound of WAF for the first seed, for drives that do not separate a host's data; none if the
+    /// device does, or the workload has reclaim unit updates.
     pub lower_bound: Option<f64>,
 }
 
@@ -107,7 +107,7 @@ pub struct Overall {
 /// Reads a workload: an experiment file, or a fio job file for the device of the options.
 ///
 /// # Errors
-/// The file cannot be read or is wrong.
+/// If the file cannot be read or is invalid.
 pub fn workload(path: &Path, options: &Options) -> Result<Experiment, LabError> {
     if path.extension().is_some_and(|e| e == "toml") {
         return Experiment::from_file(path, options);
@@ -115,8 +115,8 @@ pub fn workload(path: &Path, options: &Options) -> Result<Experiment, LabError> 
     Experiment::from_options(&Options { fio: Some(path.to_owned()), ..options.clone() })
 }
 
-/// Returns the settings of a policy to compare: its name, and behind `+` the names of a separation or a
-/// destination that it runs with, as `cost-benefit+dac`.
+/// Returns the settings of a policy to compare: its name, followed by `+` and the names of any
+/// separation or destination, as in `cost-benefit+dac`.
 fn settings(policy: &str) -> Vec<String> {
     let mut parts = policy.split('+');
     let name = parts.next().unwrap_or_default();
@@ -129,10 +129,10 @@ fn settings(policy: &str) -> Vec<String> {
     settings
 }
 
-/// Returns all runs: every workload with every policy and every seed, in this order.
+/// Returns all runs: every workload with every policy and every seed, in this order of nesting.
 ///
 /// # Errors
-/// As [`workload`].
+/// Like [`workload`].
 pub fn experiments(
     policies: &[String],
     workloads: &[PathBuf],
@@ -152,7 +152,7 @@ pub fn experiments(
 }
 
 impl BoundRow {
-    /// Returns the lines of a table: what stands in them, and the WAF.
+    /// Returns the rows of a table: a label and the WAF.
     pub fn lines(&self) -> Vec<(String, f64)> {
         let how = if self.by_handle { ", by handle" } else { "" };
         let open = count(self.open_units, "open RU");
@@ -166,7 +166,7 @@ impl BoundRow {
 }
 
 impl WorkloadRanking {
-    /// Ranks the records of one workload, equally many for each of `policies`, in their order.
+    /// Ranks the records of one workload: equally many for each of `policies`, in their order.
     pub fn of(policies: &[String], records: &[Record], baseline: &str) -> Option<Self> {
         let first = records.first()?;
         let seeds = records.len() / policies.len().max(1);
@@ -216,7 +216,7 @@ impl PolicyRow {
     }
 }
 
-/// Returns the WAF of the last tenth of a run, to the nearest point of its timeline.
+/// Returns the WAF of the last tenth of a run, to the nearest sample of its timeline.
 fn at_end(record: &Record) -> f64 {
     let (host, media) = (&record.timeline.host_bytes, &record.timeline.media_bytes);
     let (Some(last), Some(all)) = (host.last(), media.last()) else { return f64::NAN };

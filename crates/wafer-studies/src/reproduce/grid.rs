@@ -1,4 +1,4 @@
-//! Tables of a study: a CSV file of published figures, of which each cell becomes a row.
+//! Tables of a study: CSV files of published figures in which each cell becomes a row.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,9 +10,9 @@ use super::measure::{Measure, Window};
 use super::metric::Metric;
 use super::row::{Class, Row};
 
-/// A table of published figures of runs with a clock: a line for each experiment, a column for each measure.
+/// A table of published figures of runs with a clock: a line per experiment, a column per measure.
 ///
-/// The rows are `NAME/LINE/COLUMN`. Empty cells were not measured.
+/// The rows are named `NAME/LINE/COLUMN`. Empty cells were not measured.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TableFile {
@@ -22,24 +22,24 @@ pub(super) struct TableFile {
     reference: PathBuf,
     /// Column that names a line.
     key: String,
-    /// The experiment of a line; `{}` is the line's name.
+    /// The experiment of a line; `{}` stands for the line's name.
     experiment: String,
-    /// The job that is measured; all if it is empty.
+    /// The job that is measured; empty for all jobs.
     #[serde(default)]
     job: String,
-    /// Begin and end of the part of the run that is measured, in multiples of the capacity: numbers, or columns that have
+    /// Begin and end of the measured part of the run, in multiples of the capacity: numbers, or columns that contain
     /// them.
     window: Option<(String, String)>,
-    /// Lines that are compared; all if there are none.
+    /// Lines that are compared; empty for all.
     #[serde(default)]
     lines: Vec<String>,
-    /// Lines that parameters were chosen with in view.
+    /// Lines with which parameters were chosen.
     #[serde(default)]
     calibrated: Vec<String>,
     /// The columns that are compared.
     columns: Vec<ColumnFile>,
     knee: Option<KneeFile>,
-    /// Reasons for misses, by `LINE/COLUMN`, or by `COLUMN` for all its lines.
+    /// Reasons for misses, by `LINE/COLUMN`, or by `COLUMN` for all lines.
     #[serde(default)]
     reasons: BTreeMap<String, String>,
     /// Figure or file of the source.
@@ -49,15 +49,14 @@ pub(super) struct TableFile {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ColumnFile {
-    /// Name of the column.
     column: String,
-    /// The measure; by default its name.
+    /// The measure; by default the column's name.
     measure: Option<String>,
-    /// Largest relative difference.
+    /// Largest relative difference that counts as agreement.
     tolerance: f64,
-    /// Class of its rows, where it is not that of the lines.
+    /// Class of its rows, if it differs from that of the lines.
     class: Option<Class>,
-    /// Lines of this column; all of the table if there are none.
+    /// Lines of this column; by default all of the table.
     #[serde(default)]
     lines: Vec<String>,
 }
@@ -72,14 +71,14 @@ struct KneeFile {
     class: Class,
 }
 
-/// A key at fault, and why.
+/// An invalid key, and the reason.
 type Fault = (&'static str, String);
 
 impl TableFile {
     /// Returns a row for each cell.
     ///
     /// # Errors
-    /// The key at fault, and why.
+    /// The invalid key, and the reason.
     pub(super) fn rows(self, folder: &Path, experiments: &[&str]) -> Result<Vec<Row>, Fault> {
         let cells = Cells::read(&folder.join(&self.reference)).map_err(|e| ("reference", e))?;
         let of = |column: &str, key: &'static str| {
@@ -200,7 +199,7 @@ fn number(cell: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("`{cell}` is not a number"))
 }
 
-/// The cells of a CSV file; lines that begin with `#` are remarks.
+/// The cells of a CSV file; lines that begin with `#` are comments.
 struct Cells {
     header: Vec<String>,
     lines: Vec<Vec<String>>,

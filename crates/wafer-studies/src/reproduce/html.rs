@@ -1,19 +1,19 @@
-//! The table as HTML, for the page of a reproduction.
+//! Renders the table as HTML, for the page of a reproduction.
 
 use std::fmt::Write as _;
 
 use super::markdown::{COLUMNS, Column, cells};
 use super::table::{ReproducedRow, Reproduction};
 
-/// Columns of [`cells`].
+/// Positions of columns in [`cells`].
 const SPREAD: usize = 5;
 const VERDICT: usize = 8;
 
 impl Reproduction {
-    /// Returns a section with the table and the known reasons for misses. Every text from outside is
+    /// Returns a section with the table and the known reasons for misses. All external text is
     /// escaped.
     pub fn html(&self) -> String {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let mut html =
             String::from("<section class=\"reproduction\">\n<h2>Published figures and ours</h2>\n");
         let _ = writeln!(
@@ -46,11 +46,11 @@ impl Reproduction {
 }
 
 impl ReproducedRow {
-    /// Returns the row of the table; a miss is marked and has its known reason.
+    /// Returns a row of the table; a miss is marked and gives its known reason.
     fn html(&self) -> String {
         let mut cells = cells(self.id_in_study(), self);
         if self.seeds.len() < 2 {
-            // One seed has no spread.
+            // A single seed has no spread.
             "-".clone_into(&mut cells[SPREAD]);
         }
         if let Some(reason) = self.failure.as_ref().or(self.reason.as_ref())
@@ -69,12 +69,12 @@ impl ReproducedRow {
     }
 }
 
-/// Returns the attribute of cells that are aligned to the right.
+/// Returns the attribute of right-aligned cells.
 fn class(column: Column) -> &'static str {
     if column.number { " class=\"number\"" } else { "" }
 }
 
-/// Returns a number with a minus sign and a no-break space before its unit, and a dash where there is none.
+/// Returns a number with a minus sign and a no-break space before its unit, or a dash if there is none.
 fn figure(cell: &str) -> String {
     match cell {
         "-" => "–".to_owned(),

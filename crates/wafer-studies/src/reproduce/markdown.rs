@@ -1,4 +1,4 @@
-//! Tables of figures as Markdown, in the generated part of a document.
+//! Renders tables of figures as Markdown, in the generated part of a document.
 
 use std::fmt::Write as _;
 
@@ -17,7 +17,7 @@ const MARKS: Marks = Marks {
 pub struct Column {
     /// Header.
     pub name: &'static str,
-    /// Whether its cells are numbers, aligned to the right.
+    /// Whether its cells are numbers, aligned right.
     pub number: bool,
 }
 
@@ -25,7 +25,7 @@ const fn column(name: &'static str, number: bool) -> Column {
     Column { name, number }
 }
 
-/// Columns of the table of figures; [`cells`] has the cells of a row.
+/// Columns of the table of figures; [`cells`] returns the cells of a row.
 pub const COLUMNS: [Column; 9] = [
     column("figure", false),
     column("what", false),
@@ -38,7 +38,7 @@ pub const COLUMNS: [Column; 9] = [
     column("", false),
 ];
 
-/// Returns the cells of a row, with `id` as its figure.
+/// Returns the cells of a row, with `id` in the first column.
 pub fn cells(id: &str, row: &ReproducedRow) -> [String; 9] {
     let optional = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), number);
     [
@@ -65,7 +65,7 @@ impl ReproducedRow {
         self.id.split_once('/').map_or("", |(_, id)| id)
     }
 
-    /// Returns why it misses, if it does.
+    /// Returns the reason for a miss, or `None` if it does not miss.
     pub fn miss(&self) -> Option<&str> {
         let known = || self.failure.as_deref().or(self.reason.as_deref());
         (!self.within).then(|| known().unwrap_or("Unexplained."))
@@ -78,7 +78,7 @@ impl Reproduction {
         self.rows.iter().filter(move |row| row.id.split('/').next() == Some(study))
     }
 
-    /// Returns how many rows are within their tolerance, in one line.
+    /// Returns the number of rows within their tolerance, in one line.
     pub fn verdict(&self) -> String {
         let (misses, rows) = self.misses();
         let seeds = match self.seed_count {
@@ -98,7 +98,7 @@ impl Reproduction {
         let mut text = format!("{}\n", MARKS.begin);
         for study in &self.studies {
             let rows: Vec<&ReproducedRow> = self.rows_of(&study.name).collect();
-            // Writing to a string does not fail.
+            // Writing to a string cannot fail.
             let _ =
                 writeln!(text, "## {}: {}\n\nSource: {}\n", study.name, study.title, study.source);
             figures(&mut text, rows.iter().map(|row| (row.id_in_study(), *row)));
@@ -141,7 +141,7 @@ impl Reproduction {
     /// Returns a document with its generated part replaced; an empty one becomes the tables.
     ///
     /// # Errors
-    /// `label`, the document, is not empty and does not have both marks in order.
+    /// If the document, named `label`, is not empty and lacks the marks in order.
     pub fn update_document(&self, label: &str, document: &str) -> Result<String, LabError> {
         MARKS.replace(label, document, "Reproduced studies", &self.markdown())
     }
@@ -166,7 +166,7 @@ pub(crate) fn figures<'a>(
     }
 }
 
-/// A number with four digits, or all before the point.
+/// Formats a number with three decimals below 10, one below 100, none above.
 fn number(value: f64) -> String {
     match value.abs() {
         100.0.. => format!("{value:.0}"),
@@ -175,7 +175,7 @@ fn number(value: f64) -> String {
     }
 }
 
-/// A number without needless decimals.
+/// Formats a number with one decimal, or none if it is zero.
 fn trimmed(value: f64) -> String {
     let text = format!("{value:.1}");
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)

@@ -1,10 +1,10 @@
-//! Measures of runs with a clock: bandwidth, rate and latency, named as the columns of reference tables are.
+//! Measures of runs with a clock: bandwidth, rate and latency, named like the columns of reference tables.
 
 use wafer_record::time::{Requests, TimeSeries};
 use wafer_record::{Record, TimeRecord};
 
-/// What is measured. Text form: `read_mean_us`, `write_p999_us` (the 99.9th percentile), `read_iops`, `write_mb_s`,
-/// `media_mb_s` (all that the media program) or `media_waf` (the same over the bytes of hosts).
+/// A measure. Text form: `read_mean_us`, `write_p999_us` (the 99.9th percentile), `read_iops`, `write_mb_s`,
+/// `media_mb_s` (all bytes the media program) or `media_waf` (the same over the hosts' bytes).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measure {
     of: Of,
@@ -21,14 +21,14 @@ enum Of {
 #[derive(Clone, Debug, PartialEq)]
 enum Quantity {
     Mean,
-    /// As records name it, such as `99.9`.
+    /// As named in records, such as `99.9`.
     Percentile(String),
     Rate,
     Bandwidth,
     Waf,
 }
 
-/// A part of a run, in multiples of the logical capacity that hosts have written.
+/// A part of a run, in host bytes written as multiples of the logical capacity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Window {
     /// Its begin.
@@ -38,7 +38,7 @@ pub struct Window {
 }
 
 impl Measure {
-    /// Reads the text form; none if it is not one.
+    /// Parses the text form.
     pub fn parse(text: &str) -> Option<Self> {
         let (of, quantity) = text.split_once('_')?;
         let of = match of {
@@ -76,7 +76,7 @@ impl Measure {
         }
     }
 
-    /// Reports whether it can be taken over a part of a run.
+    /// Returns whether it can be measured over a part of a run.
     pub fn has_windows(&self) -> bool {
         matches!(self.quantity, Quantity::Bandwidth | Quantity::Waf)
     }
@@ -97,10 +97,10 @@ impl Measure {
         }
     }
 
-    /// Takes the measure of a run: of a job, or of all with an empty name; of a window, or of the whole run.
+    /// Measures a run: one job, or all if `job` is empty; a window, or the whole run.
     ///
     /// # Errors
-    /// The record lacks what is measured.
+    /// If the record lacks the measured values.
     pub fn value(&self, record: &Record, job: &str, window: Option<Window>) -> Result<f64, String> {
         let time =
             record.time.as_ref().ok_or_else(|| format!("{}: ran without a clock", record.name))?;
@@ -157,7 +157,7 @@ impl Measure {
     }
 }
 
-/// Returns the time at which hosts had written this many bytes, linear within an interval.
+/// Returns the time at which hosts had written this many bytes, interpolated within an interval.
 fn written_at(series: &TimeSeries, bytes: f64) -> f64 {
     let (mut before, mut written) = (0.0, 0.0);
     for (end, rate) in series.seconds.iter().zip(&series.write.bytes_per_second) {

@@ -1,32 +1,32 @@
-//! Metrics: from the records of one seed to the number that is compared with a published one.
+//! Metrics: compute the number compared with a published one from the records of one seed.
 
 use wafer_record::{Explanation, HandleKey, Record};
 
 use super::measure::{Measure, Window};
 
-/// A metric. Volumes `at` are multiples of the logical capacity; none is the end of the run.
+/// A metric. Volumes `at` are multiples of the logical capacity; none means the end of the run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Metric {
     /// Cumulative WAF.
     Waf {
-        /// Of this experiment.
+        /// The experiment.
         experiment: String,
-        /// At this volume.
+        /// The volume.
         at: Option<f64>,
     },
-    /// WAF of the last quarter of a capacity that was written.
+    /// WAF over the last quarter of a capacity written.
     RecentWaf {
-        /// Of this experiment.
+        /// The experiment.
         experiment: String,
     },
-    /// WAF of the first experiment over that of the second.
+    /// WAF of the first experiment divided by that of the second.
     Ratio {
         /// The two experiments.
         experiments: Vec<String>,
-        /// At this volume.
+        /// The volume.
         at: Option<f64>,
     },
-    /// An application's own figure in the first experiment, over the same in the second.
+    /// An application's own figure in the first experiment, divided by that in the second.
     FigureRatio {
         /// The two experiments.
         experiments: Vec<String>,
@@ -35,32 +35,32 @@ pub enum Metric {
     },
     /// Cumulative WAF of a handle: its media bytes over its host bytes.
     HandleWaf {
-        /// Of this experiment.
+        /// The experiment.
         experiment: String,
         /// The handle.
         handle: String,
-        /// At this volume.
+        /// The volume.
         at: Option<f64>,
     },
-    /// Share of the added media bytes that was relocated out of the reclaim units of a handle.
+    /// Share of the extra media writes that were relocated out of a handle's reclaim units.
     ExtraShare {
-        /// Of this experiment.
+        /// The experiment.
         experiment: String,
         /// The handle, or `gc`.
         handle: String,
-        /// At this volume.
+        /// The volume.
         at: Option<f64>,
     },
     /// Share of the relocated bytes that invalidations of a handle caused.
     CausedShare {
-        /// Of this experiment.
+        /// The experiment.
         experiment: String,
         /// The handle.
         handle: String,
     },
     /// 1 if `wafer explain` agrees with the expectation, else 0.
     Effect {
-        /// In this experiment.
+        /// The experiment.
         experiment: String,
         /// The effect.
         effect: Effect,
@@ -69,22 +69,22 @@ pub enum Metric {
     },
     /// An application's own figure.
     Figure {
-        /// Of this experiment.
+        /// The experiment.
         experiment: String,
         /// The application's name, if several share the device.
         tenant: String,
         /// The figure's name.
         figure: String,
     },
-    /// Share of neighbouring pairs whose WAF ascends as listed.
+    /// Share of adjacent pairs whose WAF ascends as listed.
     Ascending {
         /// From the lowest to the highest.
         experiments: Vec<String>,
-        /// At this volume.
+        /// The volume.
         at: Option<f64>,
     },
-    /// The crossover point, interpolated linearly: the value at which the first series' WAF first exceeds
-    /// the second's.
+    /// The crossover point, interpolated linearly: the last value at which the first series' WAF rises
+    /// above the second's.
     Crossover {
         /// The series that is lower at first.
         experiments: Vec<String>,
@@ -92,27 +92,27 @@ pub enum Metric {
         against: Vec<String>,
         /// The value at each point, ascending.
         over: Vec<f64>,
-        /// At this volume.
+        /// The volume.
         at: Option<f64>,
     },
     /// Bandwidth, rate or latency of a run with a clock.
     Time {
-        /// Of this experiment.
+        /// The experiment.
         experiment: String,
-        /// The job; all if it is empty.
+        /// The job; empty for all jobs.
         job: String,
-        /// What is measured.
+        /// The measure.
         measure: Measure,
-        /// Of this part of the run; none is the whole.
+        /// The part of the run; none for the whole.
         window: Option<Window>,
     },
-    /// A measure of the first experiment over that of the second.
+    /// A measure of the first experiment divided by that of the second.
     TimeRatio {
         /// The two experiments.
         experiments: Vec<String>,
-        /// The job; all if it is empty.
+        /// The job; empty for all jobs.
         job: String,
-        /// What is measured.
+        /// The measure.
         measure: Measure,
     },
     /// The knee, interpolated linearly: the value at which a measure first exceeds a limit.
@@ -121,9 +121,9 @@ pub enum Metric {
         experiments: Vec<String>,
         /// The value of each, ascending.
         over: Vec<f64>,
-        /// The job; all if it is empty.
+        /// The job; empty for all jobs.
         job: String,
-        /// What is measured.
+        /// The measure.
         measure: Measure,
         /// The limit.
         limit: f64,
@@ -140,7 +140,7 @@ pub enum Effect {
 }
 
 impl Metric {
-    /// Returns the names of the experiments that it needs.
+    /// Returns the names of the experiments it needs.
     pub fn experiments(&self) -> Vec<&str> {
         match self {
             Metric::Waf { experiment, .. }
@@ -164,12 +164,12 @@ impl Metric {
         }
     }
 
-    /// Reports whether it needs attribution.
+    /// Returns whether it needs attribution.
     pub fn needs_attribution(&self) -> bool {
         matches!(self, Metric::CausedShare { .. } | Metric::Effect { .. })
     }
 
-    /// Returns the metric for another experiment or volume; metrics of several experiments stay as they are.
+    /// Returns the metric for another experiment or volume; metrics of several experiments are unchanged.
     pub(super) fn on(&self, name: Option<&str>, volume: Option<f64>) -> Metric {
         let mut metric = self.clone();
         match &mut metric {
@@ -271,10 +271,10 @@ impl Metric {
         }
     }
 
-    /// Computes the number; `record` finds the record of an experiment.
+    /// Computes the metric; `record` looks up the record of an experiment.
     ///
     /// # Errors
-    /// A record is missing or lacks what the metric needs.
+    /// If a record is missing or lacks what the metric needs.
     pub fn value<'a>(&self, record: &dyn Fn(&str) -> Option<&'a Record>) -> Result<f64, String> {
         let find = |name: &str| record(name).ok_or_else(|| format!("{name} was not run"));
         match self {
@@ -353,7 +353,7 @@ fn with_unit(what: String, unit: &str) -> String {
     if unit.is_empty() { what } else { format!("{what}, {unit}") }
 }
 
-/// Returns where values first exceed a limit, linear between points.
+/// Returns the point at which values first exceed a limit, interpolated linearly.
 pub(super) fn first_above(over: &[f64], values: &[f64], limit: f64) -> Option<f64> {
     let at = values.iter().position(|value| *value > limit)?;
     let Some(before) = at.checked_sub(1) else { return over.first().copied() };
@@ -376,7 +376,7 @@ fn crossover(over: &[f64], gaps: &[f64]) -> Option<f64> {
     Some(x0 + (x1 - x0) * -g0 / (g1 - g0))
 }
 
-/// Explains a run that recorded attribution.
+/// Explains a run recorded with attribution.
 fn explained(record: &Record) -> Result<Explanation, String> {
     match record.attribution {
         Some(_) => Ok(Explanation::of(record)),
@@ -384,7 +384,7 @@ fn explained(record: &Record) -> Result<Explanation, String> {
     }
 }
 
-/// Returns the host bytes of a volume.
+/// Returns the host bytes at a volume.
 fn volume_bytes(record: &Record, at: Option<f64>) -> Result<u64, String> {
     let end = record.summary.host_bytes;
     let Some(at) = at else { return Ok(end) };
@@ -401,7 +401,7 @@ fn waf(record: &Record, at: Option<f64>) -> Result<f64, String> {
     record.timeline.waf_at(bytes).ok_or_else(|| "nothing was written".to_owned())
 }
 
-/// Returns the WAF of the last quarter of a capacity written.
+/// Returns the WAF over the last quarter of a capacity written.
 fn recent_waf(record: &Record) -> Result<f64, String> {
     let end = record.summary.host_bytes;
     let start = end.saturating_sub(record.logical_bytes() / 4).max(1);
@@ -441,7 +441,7 @@ mod tests {
     #[test]
     fn curves_cross_between_points() {
         let over = [0.05, 0.07, 0.10, 0.14];
-        // Published: 256 MiB reclaim units, II less PI.
+        // Published for 256 MiB reclaim units: II minus PI.
         let gaps = [-0.087, -0.011, 0.224, 0.028];
         let x = crossover(&over, &gaps).unwrap();
         assert!((x - 0.0714).abs() < 1e-4, "{x}");

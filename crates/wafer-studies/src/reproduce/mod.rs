@@ -3,17 +3,17 @@
 //! # What it is
 //! A *study* is a folder of `configs/experiments` with a file `study.toml`. It names *experiments*, each an
 //! experiment file with overrides, and *rows*, each one published figure and the metric compared with it.
-//! All configurations are in the binary, so a study runs anywhere; traces are data, and a study whose
-//! trace is missing says so in its rows.
+//! All configurations are in the binary, so a study runs anywhere. Traces are data and are not: a study
+//! whose trace is missing says so in its rows.
 //!
 //! - `study.rs`: the file and its checks. `row.rs`: one figure. `plan.rs`: the runs that the chosen rows need.
 //! - `scale.rs`: the same experiment on a device with smaller reclaim units.
-//! - `grid.rs`: tables of published figures, of which each cell is a row.
+//! - `grid.rs`: tables of published figures in which each cell is a row.
 //! - `metric.rs`: from the records of one seed to a number. `measure.rs`: numbers of runs with a clock.
 //! - `table.rs`: rows with the mean over seeds and their spread, `wafer.reproduce/1`; `markdown.rs` and
 //!   `html.rs` show them.
 //!
-//! Misses are results like any other; nothing hides them.
+//! Misses are results like any other and are not hidden.
 
 mod grid;
 mod html;

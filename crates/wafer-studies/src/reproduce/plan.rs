@@ -14,7 +14,7 @@ use super::row::Row;
 use super::scale::Scale;
 use super::study::{Study, StudyExperiment, Sweep, starts_with};
 
-/// Number of timeline samples: enough to resolve a quarter of the capacity in runs up to x25.
+/// Number of timeline samples: enough to resolve a quarter of the capacity in runs of up to x25.
 const SAMPLES: usize = 500;
 
 /// One run.
@@ -26,10 +26,10 @@ pub struct PlannedRun {
     pub experiment: Experiment,
 }
 
-/// Rows and the runs that they need.
+/// Rows and the runs they need.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Studies, with their chosen rows and sweeps only.
+    /// Studies, reduced to their chosen rows and sweeps.
     pub studies: Vec<Study>,
     /// Every experiment with every seed.
     pub runs: Vec<PlannedRun>,
@@ -37,20 +37,20 @@ pub struct Plan {
     pub missing: Vec<(String, String)>,
     /// The requested scale, or `default`.
     pub scale: String,
-    /// Seeds of each experiment.
+    /// Number of seeds for each experiment.
     pub seeds: u64,
 }
 
-/// The rows and runs that a caller chooses.
+/// The rows and runs to plan.
 #[derive(Clone, Debug)]
 pub struct Choice {
-    /// `STUDY`, `STUDY/EXPERIMENT` or `STUDY/ROW`; none: everything.
+    /// `STUDY`, `STUDY/EXPERIMENT` or `STUDY/ROW`; empty for everything.
     pub names: Vec<String>,
-    /// Scale; none is each experiment's default.
+    /// Scale; none for each experiment's default.
     pub scale: Option<Scale>,
-    /// Seeds of each experiment.
+    /// Number of seeds for each experiment.
     pub seeds: u64,
-    /// Whether sweeps are run too.
+    /// Whether to run the sweeps too.
     pub sensitivity: bool,
     /// Folder with traces and other data, searched first.
     pub data_dir: Option<PathBuf>,
@@ -60,7 +60,7 @@ impl Plan {
     /// Plans the runs that a choice needs. Scaled tables are written to `folder`.
     ///
     /// # Errors
-    /// A name matches nothing, or an experiment cannot be run.
+    /// If a name matches nothing, or an experiment cannot be run.
     pub fn new(studies: &[Study], choice: &Choice, folder: &Path) -> Result<Self, LabError> {
         for name in &choice.names {
             check_name(studies, name)?;
@@ -127,7 +127,7 @@ impl Plan {
     }
 }
 
-/// Returns the experiments of a sweep whose points need their own runs.
+/// Returns the experiments for the points of a sweep that need runs of their own.
 fn sweep_experiments(study: &Study, sweep: &Sweep) -> Vec<(String, StudyExperiment)> {
     if !sweep.has_runs() {
         return Vec::new();
@@ -150,7 +150,7 @@ fn sweep_experiments(study: &Study, sweep: &Sweep) -> Vec<(String, StudyExperime
     (0..sweep.values.len()).map(point).collect()
 }
 
-/// Returns the name of the run of a point of a sweep.
+/// Returns the name of the run for a point of a sweep.
 pub(super) fn sweep_name(sweep: &Sweep, at: usize) -> String {
     let vary: String =
         sweep.vary.chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect();
@@ -193,12 +193,12 @@ fn load(
         true => Experiment::from_file(&file, &options)?,
         false => {
             let text = edited(&file, &edit)?;
-            // Lines in messages are those of the edited text.
+            // Line numbers in messages refer to the edited text.
             let name = format!("{} (edited)", file.file_name().unwrap_or_default().display());
             Experiment::from_text(&file.with_file_name(name), &text, &options)?
         }
     };
-    // Shares as numbers need no table. With a table, jobs without a name in it would not be paced.
+    // Numeric shares need no table. With a table, jobs that it does not name would not be paced.
     if experiment.pace.is_some() && experiment.pace_from.is_none() {
         loaded.pace_from = None;
     }
@@ -209,7 +209,7 @@ fn load(
     if experiment.fixed { Ok(loaded) } else { scale.apply(loaded, folder) }
 }
 
-/// Returns the text of an experiment file with other values.
+/// Returns the text of an experiment file with some values changed.
 fn edited(file: &Path, edits: &[&String]) -> Result<String, LabError> {
     let wrong = |reason: String| LabError::config(file.display().to_string(), reason);
     let mut table: Table =
@@ -229,7 +229,7 @@ fn edited(file: &Path, edits: &[&String]) -> Result<String, LabError> {
     toml::to_string(&table).map_err(|e| wrong(e.to_string()))
 }
 
-/// Sets a dotted key; `*` is every element of a list, a number one of them.
+/// Sets a dotted key; `*` stands for every element of a list, a number for one of them.
 fn assign(table: &mut Table, path: &[&str], value: &Value) -> bool {
     match path {
         [] => false,
@@ -259,7 +259,7 @@ fn assign(table: &mut Table, path: &[&str], value: &Value) -> bool {
     }
 }
 
-/// Rejects a name that is not a prefix of any row or experiment.
+/// Refuses a name that is not a prefix of any row or experiment.
 fn check_name(studies: &[Study], name: &str) -> Result<(), LabError> {
     let mut known: Vec<String> = Vec::new();
     for study in studies {
@@ -272,7 +272,7 @@ fn check_name(studies: &[Study], name: &str) -> Result<(), LabError> {
         return Ok(());
     }
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    // There are over a hundred names: without a similar one, only the studies are listed.
+    // There are over a hundred names: if none is similar, list only the studies.
     let near = did_you_mean(name, &known);
     let studies: Vec<&str> = studies.iter().map(|study| study.name.as_str()).collect();
     let hint = match near.starts_with("; known") {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::metric::Metric;
 
-/// What agreement with a published figure is worth.
+/// How much agreement with a published figure proves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
@@ -15,11 +15,11 @@ pub enum Class {
     Identified,
     /// A parameter was chosen with this figure in view; agreement shows only that the form is right.
     Calibrated,
-    /// Parts of what was measured are not modelled; right in kind.
+    /// Parts of the measured system are not modelled; the figure is right only in kind.
     Sketch,
-    /// Recorded traffic of the same program at another size, replayed: nothing was fitted.
+    /// Recorded traffic of the same program, replayed at another size: nothing was fitted.
     Captured,
-    /// The model does not give it; the reason says why, as far as known.
+    /// The model does not reproduce it; the reason says why, as far as known.
     NotReproduced,
 }
 
@@ -40,16 +40,16 @@ impl fmt::Display for Class {
 pub struct Row {
     /// Name within the study.
     pub id: String,
-    /// How ours is computed from the records.
+    /// Computes our figure from the records.
     pub metric: Metric,
     /// The published figure.
     pub published: f64,
-    /// What agreement is worth.
+    /// How much agreement proves.
     pub class: Class,
     /// Largest relative difference that counts as agreement.
     pub tolerance: f64,
     /// Figure, table or file of the source.
     pub source: Option<String>,
-    /// Why it misses, if it does and the reason is known.
+    /// The reason for a miss, if known.
     pub reason: Option<String>,
 }

@@ -1,9 +1,9 @@
-//! The same experiment on a device with smaller reclaim units.
+//! Runs the same experiment on a device with smaller reclaim units.
 //!
-//! Write amplification hardly depends on the number of pages in a reclaim unit, as long as it is large.
-//! The number of reclaim units stays, and with it over-provisioning, thresholds and open units. Capacity
-//! and namespaces shrink with the reclaim unit. Commands, records, write blocks and files stay. The device
-//! of a trace also stays, because its addresses are those of a device of that size.
+//! Write amplification hardly depends on the number of pages in a reclaim unit if that is large. Scaling
+//! keeps the number of reclaim units, and with it over-provisioning, thresholds and open units. Capacity
+//! and namespaces shrink with the reclaim unit. Commands, records, write blocks and files keep their size.
+//! So does the device of a trace, because the addresses in the trace are those of a device of that size.
 
 use std::fmt;
 use std::path::Path;
@@ -55,7 +55,7 @@ impl Scale {
     /// Scales an experiment. Scaled tables of shares and of reference curves are written to `folder`.
     ///
     /// # Errors
-    /// The scaled device is impossible, or a table cannot be read or written.
+    /// If the scaled device is impossible, or a table cannot be read or written.
     pub fn apply(self, mut experiment: Experiment, folder: &Path) -> Result<Experiment, LabError> {
         let geometry = &experiment.device.geometry;
         let Scale::Pages(pages) = self else { return Ok(experiment) };
@@ -70,7 +70,7 @@ impl Scale {
         }
         for table in [&mut experiment.pace_from, &mut experiment.compare].into_iter().flatten() {
             let text = read_text(table)?;
-            // A table over multiples of the capacity is right at any scale.
+            // A table in multiples of the capacity is valid at any scale.
             if !text.contains("host_bytes") {
                 continue;
             }
@@ -109,7 +109,7 @@ fn scaled_device(
     Ok(ResolvedDevice { config, geometry, layout, ..device.clone() })
 }
 
-/// Returns a table with its byte counts multiplied; lines that are not rows stay.
+/// Returns a table with its byte counts multiplied; lines that are not rows are unchanged.
 fn scaled_table(text: &str, factor: f64) -> String {
     let row = |line: &str| -> Option<String> {
         let cells: Option<Vec<String>> = line

@@ -16,21 +16,21 @@ use super::row::{Class, Row};
 /// A study: experiments and the published figures they are compared with.
 #[derive(Clone, Debug)]
 pub struct Study {
-    /// Name: the folder's.
+    /// Name: that of the folder.
     pub name: String,
-    /// The folder; paths of the file start there.
+    /// The folder, to which paths in the file are relative.
     pub folder: PathBuf,
-    /// One line.
+    /// One-line title.
     pub title: String,
     /// Where the figures were published.
     pub source: String,
     /// Pages of a reclaim unit at the default scale.
     pub ru_pages: u32,
-    /// What is run.
+    /// The experiments to run.
     pub experiments: Vec<StudyExperiment>,
     /// Published figures.
     pub rows: Vec<Row>,
-    /// How calibrated figures depend on what was assumed.
+    /// How calibrated figures depend on assumptions.
     pub sweeps: Vec<Sweep>,
 }
 
@@ -50,7 +50,7 @@ struct StudyFile {
     sweep: Vec<Sweep>,
 }
 
-/// An experiment of a study: a file, and what differs from it.
+/// An experiment of a study: a file, and the differences from it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StudyExperiment {
@@ -61,56 +61,56 @@ pub struct StudyExperiment {
     /// `KEY=VALUE` for the device.
     #[serde(default)]
     pub set: Vec<String>,
-    /// `KEY=VALUE` for full scale only, of the device, or of the workload if it begins with `workload.`: real sizes where
-    /// the file has scaled ones.
+    /// `KEY=VALUE` at full scale only, for the device, or for the workload if it begins with `workload.`: real sizes
+    /// where the file has scaled ones.
     #[serde(default)]
     pub full: Vec<String>,
-    /// `KEY=VALUE` for the experiment file, dotted; `tenants.*` is every tenant.
+    /// `KEY=VALUE` for the experiment file, dotted; `tenants.*` stands for every tenant.
     #[serde(default)]
     pub edit: Vec<String>,
-    /// Device, in place of the file's.
+    /// Device, replacing the file's.
     pub device: Option<String>,
-    /// fio job file, in place of the file's.
+    /// fio job file, replacing the file's.
     pub fio: Option<PathBuf>,
-    /// Volume, in place of the file's.
+    /// Volume, replacing the file's.
     pub volume: Option<Volume>,
-    /// Shares of jobs, in place of the file's; "" for none.
+    /// Shares of jobs, replacing the file's; "" for none.
     pub pace: Option<String>,
-    /// Table of shares, in place of the file's.
+    /// Table of shares, replacing the file's.
     pub pace_from: Option<PathBuf>,
     /// Whether attribution is recorded.
     #[serde(default)]
     pub attribution: bool,
-    /// Pages of a reclaim unit at the default scale, where it is not the study's.
+    /// Pages of a reclaim unit at the default scale, if different from the study's.
     pub ru_pages: Option<u32>,
-    /// Whether the device is the file's at every scale but the full one, because its workload has parts that would not fit.
+    /// Whether to keep the file's device at every scale except full, because parts of its workload would not fit.
     #[serde(default)]
     pub fixed: bool,
 }
 
-/// How a figure depends on one thing: the same experiment with other values.
+/// How a figure depends on one parameter: the same experiment with other values.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sweep {
-    /// The row whose metric is taken.
+    /// The row whose metric is computed.
     pub row: String,
-    /// What is varied, in words and with its unit.
+    /// The varied parameter, in words and with its unit.
     pub vary: String,
     /// Label of each point.
     pub values: Vec<String>,
-    /// `KEY=VALUE` for the device, one list a point.
+    /// `KEY=VALUE` for the device, one list per point.
     #[serde(default)]
     pub set: Vec<Vec<String>>,
-    /// `KEY=VALUE` for the experiment file, one list a point.
+    /// `KEY=VALUE` for the experiment file, one list per point.
     #[serde(default)]
     pub edit: Vec<Vec<String>>,
-    /// Shares of jobs, one a point.
+    /// Shares of jobs, one per point.
     #[serde(default)]
     pub pace: Vec<String>,
-    /// Experiment files, one a point, in place of the row's.
+    /// Experiment files, one per point, replacing the row's.
     #[serde(default)]
     pub file: Vec<PathBuf>,
-    /// Volumes at which the metric is taken, one a point.
+    /// Volumes at which the metric is computed, one per point.
     #[serde(default)]
     pub at: Vec<f64>,
 }
@@ -146,7 +146,7 @@ impl Study {
     /// Reads the studies of a folder of experiments, ordered by name.
     ///
     /// # Errors
-    /// The folder cannot be read or has none, or a study is wrong.
+    /// If the folder cannot be read or has no study, or a study is invalid.
     pub fn all(experiments: &Path) -> Result<Vec<Self>, LabError> {
         let place = || experiments.display().to_string();
         let broken = |e: std::io::Error| LabError::config(place(), unreadable(e.kind()));
@@ -176,7 +176,7 @@ impl Study {
     /// Reads a study.
     ///
     /// # Errors
-    /// In one line with file, line and key.
+    /// One line with file, line and key.
     pub fn read(path: &Path) -> Result<Self, LabError> {
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();
         let layers = Layers::from_text(&path.display().to_string(), &read_text(path)?)?;
@@ -246,14 +246,14 @@ impl Study {
         })
     }
 
-    /// The experiment of a name.
+    /// Returns the experiment with a name.
     pub fn experiment(&self, name: &str) -> Option<&StudyExperiment> {
         self.experiments.iter().find(|e| e.name == name)
     }
 }
 
 impl Sweep {
-    /// Whether its points need runs of their own; else they are volumes of the row's run.
+    /// Returns whether its points need their own runs; else they are volumes of the row's run.
     pub(super) fn has_runs(&self) -> bool {
         let counts = [self.set.len(), self.edit.len(), self.pace.len(), self.file.len()];
         counts.iter().any(|count| *count > 0)
@@ -380,7 +380,7 @@ fn measure(
     Measure::parse(text).ok_or_else(|| wrong("measure", &format!("no measure `{text}`")))
 }
 
-/// Whether `id` is `prefix` or something below it.
+/// Returns whether `id` is `prefix` or below it.
 pub(super) fn starts_with(id: &str, prefix: &str) -> bool {
     id.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }

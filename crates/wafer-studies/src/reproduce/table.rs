@@ -1,4 +1,4 @@
-//! The table, a row for each published figure: `wafer.reproduce/1`.
+//! The table with a row for each published figure: `wafer.reproduce/1`.
 
 use std::collections::BTreeMap;
 
@@ -35,14 +35,14 @@ pub struct Reproduction {
     pub seed_count: u64,
     /// Seconds from the first run's start to the last one's end.
     pub wall_seconds: f64,
-    /// One for each study that took part.
+    /// The studies that took part.
     pub studies: Vec<StudyRecord>,
-    /// One for each published figure.
+    /// A row for each published figure.
     pub rows: Vec<ReproducedRow>,
-    /// How calibrated figures depend on what was assumed.
+    /// How calibrated figures depend on assumptions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sensitivity: Vec<Sensitivity>,
-    /// What was run.
+    /// The experiments that were run.
     pub experiments: Vec<ExperimentRecord>,
 }
 
@@ -51,7 +51,7 @@ pub struct Reproduction {
 pub struct StudyRecord {
     /// Name.
     pub name: String,
-    /// One line.
+    /// One-line title.
     pub title: String,
     /// Where it was published.
     pub source: String,
@@ -62,16 +62,16 @@ pub struct StudyRecord {
 pub struct ReproducedRow {
     /// `STUDY/ROW`.
     pub id: String,
-    /// What is compared.
+    /// Description of the compared figure.
     pub what: String,
     /// Unit of the figures: `us`, `MB/s`, or `1/s`; none for WAF, shares and ratios.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<&'static str>,
-    /// What agreement is worth.
+    /// How much agreement proves.
     pub class: Class,
     /// The published figure.
     pub published: f64,
-    /// Ours, the mean over the seeds; null if there is none.
+    /// Our figure, the mean over the seeds; null if there is none.
     pub ours: Option<f64>,
     /// (ours - published) / published.
     pub difference: Option<f64>,
@@ -79,13 +79,13 @@ pub struct ReproducedRow {
     pub tolerance: f64,
     /// Whether the difference is within the tolerance.
     pub within: bool,
-    /// Ours for each seed, in the order of `seed_numbers`.
+    /// Our figure for each seed, in the order of `seed_numbers`.
     pub seeds: Vec<f64>,
     /// The seeds.
     pub seed_numbers: Vec<u64>,
     /// Maximum minus minimum over the seeds.
     pub spread: Option<f64>,
-    /// Seconds that the runs of this row took together.
+    /// Total duration of the runs of this row, in seconds.
     pub wall_seconds: f64,
     /// Record of the first seed, relative to the folder of the table.
     pub result: Option<String>,
@@ -94,24 +94,24 @@ pub struct ReproducedRow {
     /// Figure, table or file of the source.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// Why it misses, or which assumptions it rests on.
+    /// Why it misses, or on which assumptions it rests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Why ours is missing.
+    /// Why our figure is missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
 }
 
-/// How a figure depends on one thing.
+/// How a figure depends on one parameter.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Sensitivity {
     /// The row.
     pub id: String,
-    /// What is varied.
+    /// The varied parameter.
     pub vary: String,
     /// The published figure.
     pub published: f64,
-    /// One for each value; one seed.
+    /// A point for each value, with one seed.
     pub points: Vec<SensitivityPoint>,
 }
 
@@ -120,7 +120,7 @@ pub struct Sensitivity {
 pub struct SensitivityPoint {
     /// The value, as labelled.
     pub value: String,
-    /// Ours.
+    /// Our figure.
     pub ours: Option<f64>,
 }
 
@@ -133,9 +133,9 @@ pub struct ExperimentRecord {
     pub device: String,
     /// Logical capacity in bytes.
     pub logical_bytes: u64,
-    /// Reclaim units, and pages of each.
+    /// Number of reclaim units.
     pub ru_count: u32,
-    /// See `ru_count`.
+    /// Number of pages in each reclaim unit.
     pub pages_per_ru: u32,
     /// (physical - logical) / logical.
     pub overprovisioning: f64,
@@ -145,13 +145,13 @@ pub struct ExperimentRecord {
     pub precondition: String,
     /// WAF at the end for each seed.
     pub waf: Vec<f64>,
-    /// Seconds of all runs together.
+    /// Total duration of the runs in seconds.
     pub wall_seconds: f64,
     /// Records, relative to the folder of the table.
     pub results: Vec<String>,
 }
 
-/// Runs by name and seed, each with its record or the reason why it has none.
+/// Runs by name and seed, each with its record or the reason for its absence.
 pub type Outcomes = BTreeMap<(String, u64), Result<Record, String>>;
 
 /// Returns the name of a run: `STUDY/EXPERIMENT`.
@@ -165,7 +165,7 @@ pub fn result_file(name: &str, seed: u64) -> String {
 }
 
 impl Reproduction {
-    /// Returns the table of a plan whose runs have ended.
+    /// Returns the table of a plan whose runs have finished.
     pub fn new(plan: &Plan, outcomes: &Outcomes, wall_seconds: f64) -> Self {
         let studies = &plan.studies;
         let rows = studies
@@ -196,7 +196,7 @@ impl Reproduction {
         }
     }
 
-    /// Returns the number of rows outside their tolerance, and of all rows.
+    /// Returns the number of rows outside their tolerance, and the number of all rows.
     pub fn misses(&self) -> (usize, usize) {
         (self.rows.iter().filter(|row| !row.within).count(), self.rows.len())
     }
@@ -212,7 +212,7 @@ fn reproduced(plan: &Plan, study: &Study, row: &Row, outcomes: &Outcomes) -> Rep
     let names: Vec<String> =
         row.metric.experiments().iter().map(|name| format!("{}/{name}", study.name)).collect();
     let of = |name: &str| runs_of(outcomes, name);
-    // Experiments of one row may start at different seeds, so they are matched by order.
+    // Experiments of one row may start at different seeds, so they are matched by position.
     let nth = |name: &str, n: usize| of(&format!("{}/{name}", study.name)).get(n).copied();
     let mut ours = Vec::new();
     let mut numbers = Vec::new();
@@ -225,7 +225,7 @@ fn reproduced(plan: &Plan, study: &Study, row: &Row, outcomes: &Outcomes) -> Rep
             _ => None,
         });
         match failed.map_or_else(|| row.metric.value(&record), Err) {
-            // Curves that do not cross have no figure, but nothing failed.
+            // Curves that do not cross have no figure, but that is not a failure.
             Ok(value) if value.is_nan() => {}
             Ok(value) => {
                 ours.push(value);
@@ -257,7 +257,7 @@ fn reproduced(plan: &Plan, study: &Study, row: &Row, outcomes: &Outcomes) -> Rep
 }
 
 impl ReproducedRow {
-    /// Compares ours, one figure a seed, with the published one.
+    /// Compares our figures, one per seed, with the published one.
     pub(crate) fn of(study: &str, row: &Row, seeds: Vec<f64>, seed_numbers: Vec<u64>) -> Self {
         let mean = (!seeds.is_empty()).then(|| mean(&seeds));
         let difference = mean.map(|mean| (mean - row.published) / row.published);

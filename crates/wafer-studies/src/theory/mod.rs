@@ -45,7 +45,7 @@
 //!   Amplification in Solid State Drives, arXiv 1208.1794.
 //! - \[St\] Stoica, Ailamaki: Improving Flash Write Performance by Using Update Frequency, VLDB 2013.
 //!
-//! "Re-derived" means that the derivation is given with the function and does not rest on the source.
+//! "Re-derived" means that the derivation is given with the function and does not rely on the source.
 
 pub mod d_choices;
 mod lambert;
@@ -60,7 +60,7 @@ pub use spare::Spare;
 pub use streams::Stream;
 pub use uniform::Victim;
 
-/// Reports whether `x` is positive and finite, the domain of most arguments.
+/// Returns whether `x` is positive and finite, the domain of most arguments.
 fn positive(x: f64) -> bool {
     x > 0.0 && x.is_finite()
 }

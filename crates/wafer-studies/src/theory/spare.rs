@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn handles_and_relocation() {
         let g = resolved("reclaim_unit.count = 1000\nhandles = 4");
-        // 10 free, 1 just opened, 1 half, 2 idle, half for relocated data.
+        // 10 free, 1 just opened, 1/2 for the other written handle, 2 idle, 1/2 for relocated data.
         assert_eq!(Spare::of(&g, 0, &[0, 1, 1]).unwrap().empty_rus(), 14.0);
         let g = resolved("reclaim_unit.count = 1000\nhandles = 3\nisolation = \"persistently\"");
         assert_eq!(Spare::of(&g, 0, &[0, 1, 2]).unwrap().empty_rus(), 13.5);

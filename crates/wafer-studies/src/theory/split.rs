@@ -71,7 +71,7 @@ fn pages_at(stream: &Stream, most: f64, victim: Victim, lambda: f64) -> f64 {
     high
 }
 
-/// Reports whether streams and spare are in the domain.
+/// Returns whether streams and spare are in the domain.
 fn sensible(streams: &[Stream], spare: f64) -> bool {
     let each = |s: &Stream| s.share >= 0.0 && s.share.is_finite() && positive(s.pages);
     positive(spare) && streams.iter().all(each)
@@ -153,7 +153,7 @@ mod tests {
         let cold = [Stream::new(1.0, 1.0), Stream::new(0.0, 9.0)];
         let split = optimal_split(&cold, 0.1, Victim::Fifo).unwrap();
         assert!((split[0] - 0.1).abs() < 1e-9 && split[1].abs() < 1e-9, "{split:?}");
-        // More than can be used: still all of it.
+        // More than can be used: all of it is still assigned.
         let split = optimal_split(&streams, 50.0, Victim::Greedy { pages_per_ru: 4 }).unwrap();
         assert!((split.iter().sum::<f64>() - 50.0).abs() < 1e-6);
     }

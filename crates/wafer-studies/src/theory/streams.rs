@@ -19,7 +19,7 @@ impl Stream {
     }
 }
 
-/// Reports whether all shares are from 0 to 1 and add up to 1, and all streams have pages.
+/// Returns whether all shares are from 0 to 1 and add up to 1, and all streams have pages.
 fn consistent(streams: &[Stream]) -> bool {
     let each = |s: &Stream| (0.0..=1.0).contains(&s.share) && positive(s.pages);
     let sum: f64 = streams.iter().map(|s| s.share).sum();
@@ -27,7 +27,7 @@ fn consistent(streams: &[Stream]) -> bool {
 }
 
 /// Returns T6: all streams in one FIFO log of `T` physical pages. Any independent reference model can be
-/// given as classes; a Zipf law needs many.
+/// expressed as classes; a Zipf distribution needs many.
 ///
 /// A page of class i survives the time `τ`, in host page writes, that it spends in the log with
 /// probability `e^(-p_i τ / U_i)`. A round through the log of T pages takes τ, so that
@@ -67,7 +67,7 @@ pub fn mixed_fifo(streams: &[Stream], physical_pages: f64) -> Option<f64> {
 /// `A = Σ p_i A(s_i / U_i)` with A of T1 or T2.
 ///
 /// `None` if shares do not add up to 1, a stream has no pages, `spare` has another length, or a stream
-/// that is written has no spare page. Streams that are not written need none.
+/// that is written has no spare page. Streams that are not written need no spare pages.
 pub fn isolated(streams: &[Stream], spare: &[f64], victim: Victim) -> Option<f64> {
     if !consistent(streams) || spare.len() != streams.len() {
         return None;
@@ -81,12 +81,12 @@ pub fn isolated(streams: &[Stream], spare: &[f64], victim: Victim) -> Option<f64
 ///
 /// Victims have the fewest valid pages of all streams, so all streams are collected at the same valid
 /// share. That means the same `α_i`: spare pages divide in proportion to `U_i`, and `Σ p_i A(α) = A(α)`.
-/// Placement alone saves the cost of mixing and no more. A better division of the spare pages takes a
+/// Placement alone saves the cost of mixing and no more. A better division of the spare pages needs a
 /// policy that knows the streams (T8).
 ///
-/// Two conditions beyond those of T2. Each stream needs many RUs: the device is below the form by
-/// 0.8 % where the hottest of three streams has 450. And ties must be broken without regard to
-/// heat, as by RU number: where the victim is *drawn* among equals, hot RUs lose another page while
+/// There are two conditions beyond those of T2. Each stream needs many RUs: the device is below the
+/// form by 0.8 % if the hottest of three streams has 450. And ties must be broken without regard to
+/// heat, as by RU number. If the victim is *drawn* among equals, hot RUs lose another page while
 /// they wait more often than cold ones, and A is lower, by up to 5 % for 16 pages per RU.
 pub fn global_greedy(op: f64, pages_per_ru: u32) -> Option<f64> {
     greedy(op, pages_per_ru)
@@ -149,7 +149,7 @@ pub(super) mod tests {
                 last = got;
             }
         }
-        // Data that is never written is carried round in the log, at the price of its space.
+        // Data that is never written is carried round in the log, at the cost of its space.
         let cold = [Stream::new(1.0, 0.5), Stream::new(0.0, 0.5)];
         assert!(mixed_fifo(&cold, 1.1).unwrap() > fifo(0.1).unwrap());
         assert_eq!(isolated(&cold, &[0.1, 0.0], Victim::Fifo), fifo(0.2));

@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn caches() {
         assert_eq!(flash_cache(4.0, 4.0 * 0.28), fifo(0.28));
-        // A small SOC has spare in plenty.
+        // For a small SOC, spare pages are plentiful.
         assert!(flash_cache(4.0, 28.0).unwrap() < 1.001);
         assert_eq!(flash_cache(0.0, 1.0), None);
         assert_eq!(flash_cache(1.0, 0.0), None);

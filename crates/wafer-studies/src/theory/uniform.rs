@@ -24,10 +24,10 @@ pub fn fifo(op: f64) -> Option<f64> {
 /// victim, and `A = b / (b - (X0 - 1))`; source \[D\], re-derived for the project. With T1 this
 /// is `A = T1(k α - 1) / k`, the form computed here.
 ///
-/// The form smooths over the whole number of valid pages of a victim. It is within 0.3 % of the mean field
-/// (T5 with many choices) while a victim has 7 invalid pages or more, `b / A >= 7`: for b >= 64 at an OP
-/// of 7 % and above. Below that it errs to either side, mostly too low: by 1.1 % for b = 16 at OP 0.14,
-/// by 2 % for b = 64 at 0.02. Use T5 there.
+/// The form treats the number of valid pages of a victim as continuous. It is within 0.3 % of the mean
+/// field (T5 with many choices) while a victim has 7 invalid pages or more, `b / A >= 7`: for b >= 64 at
+/// an OP of 7 % and above. Below that it errs to either side, mostly too low: by 1.1 % for b = 16 at OP
+/// 0.14, by 2 % for b = 64 at 0.02. Use T5 there.
 ///
 /// The form falls below 1 for OP above about ln(2b) - 1, where no page survives; 1 is returned.
 /// `None` unless `op` is positive and finite and `b` at least 1.

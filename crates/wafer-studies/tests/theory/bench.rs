@@ -1,4 +1,4 @@
-//! Devices, traffic and measurement of the tests.
+//! Devices, traffic and measurements for the tests.
 
 use wafer_device::{Device, DeviceConfig};
 use wafer_interface::{Bytes, Command, Counters, LBA_BYTES, Placement};
@@ -56,7 +56,7 @@ pub(crate) struct Class {
     pub(crate) placement: Placement,
 }
 
-/// A device and what is written to it.
+/// A device and its workload.
 #[derive(Clone)]
 pub(crate) struct Bench {
     pub(crate) config: DeviceConfig,
@@ -69,7 +69,7 @@ pub(crate) struct Bench {
     pub(crate) blocks: Option<u32>,
 }
 
-/// A configuration as its file would be; `ru` are pages of a reclaim unit. The capacity is set later.
+/// Returns a configuration as if read from a file; `ru` is in pages. The capacity is set later.
 pub(crate) fn config(ru: u64, rus: u64, more: &str) -> DeviceConfig {
     // The smallest reclaim unit is 1 MiB.
     let page = (1 << 20) / ru.min(256);
@@ -86,8 +86,8 @@ pub(crate) const ONE_LOG: &str = "fdp = false\ngc.separate = false\ngc.forced_fr
 pub(crate) const OWN_GC: &str = "fdp = false\ngc.separate = true\ngc.forced_free = 0.0\n";
 
 impl Bench {
-    /// Classes (share of writes, share of pages) on a device with this many logical pages in all. With
-    /// `placed` each has a handle of its own.
+    /// Creates classes (share of writes, share of pages) on a device with `pages` logical pages in
+    /// total. If `placed`, each has its own handle.
     pub(crate) fn new(
         config: DeviceConfig,
         pages: f64,
@@ -100,7 +100,7 @@ impl Bench {
         Bench::of(config, &classes.iter().enumerate().map(class).collect::<Vec<_>>())
     }
 
-    /// Classes (share of writes, pages, placement identifier).
+    /// Creates classes (share of writes, pages, placement identifier).
     pub(crate) fn of(mut config: DeviceConfig, classes: &[(f64, f64, u16)]) -> Self {
         let mut list: Vec<Class> = Vec::new();
         let mut first = 0;
@@ -113,7 +113,7 @@ impl Bench {
         Bench { config, classes: list, seed: 1, discard: 6.0, measure: 8.0, blocks: None }
     }
 
-    /// Other volumes to discard and to measure.
+    /// Sets the volumes to discard and to measure.
     pub(crate) fn volumes(self, discard: f64, measure: f64) -> Self {
         Bench { discard, measure, ..self }
     }
@@ -201,7 +201,7 @@ pub(crate) fn apply_full(device: &mut Device, batch: &mut Vec<Command>) {
     }
 }
 
-/// What can hold data in group 0 when these handles are written.
+/// Returns the pages that can hold data in group 0 when these handles are written.
 pub(crate) fn spare(config: &DeviceConfig, written: &[u16]) -> Spare {
     let resolved = config.resolve().expect("a geometry");
     Spare::of(&resolved, 0, written).expect("a group with these handles")

@@ -1,4 +1,4 @@
-//! The same configuration, seed and commands give the same counters, alone or beside others.
+//! The same configuration, seed and commands give the same counters, alone or next to other runs.
 
 use wafer_interface::{Counters, HandleCounters, RuId};
 
@@ -17,7 +17,7 @@ fn outcome(bench: &Bench) -> Outcome {
 
 #[test]
 fn same_seed_same_counters() {
-    // Random victims and two streams that share a GC reclaim unit: every source of randomness.
+    // Random victims and two streams that share a GC reclaim unit: all sources of randomness.
     let more = "handles = 2\ngc.policy = \"d-choices\"\ngc.choices = 3\n";
     let bench = Bench::new(config(256, 300, more), 62_000.0, HOT_COLD, true);
     let other = Bench { seed: 2, ..bench.clone() };

@@ -1,4 +1,4 @@
-//! Whether [`Spare`](wafer_studies::theory::Spare) counts what it should: small devices with a large
+//! Checks that [`Spare`](wafer_studies::theory::Spare) counts correctly: small devices with a large
 //! reserve, where half a reclaim unit more or less is 2 % of the WAF.
 
 use wafer_studies::theory::uniform::{fifo, greedy};
@@ -36,8 +36,8 @@ fn one_stream() {
     check("reserve: FIFO, one log", OP, theory, waf, 0.01);
 }
 
-/// Streams of one heat are one stream to greedy, whatever the isolation: only open reclaim units
-/// tell.
+/// To greedy, streams of equal heat are one stream, whatever the isolation: only open reclaim units
+/// make a difference.
 #[test]
 fn several_streams() {
     let theory = greedy(OP, 256).unwrap();

@@ -13,7 +13,7 @@ use super::{OPS, check};
 const CASES: [(&str, &[(f64, f64)]); 2] = [("80/20", HOT_COLD), ("JESD219", JESD219)];
 const GREEDY: Victim = Victim::Greedy { pages_per_ru: 64 };
 
-/// A device with one persistently isolated handle for each of `handles` streams.
+/// Returns a device with one persistently isolated handle for each of `handles` streams.
 fn isolating(rus: u64, handles: usize) -> wafer_device::DeviceConfig {
     let more = format!("handles = {handles}\nisolation = \"persistently\"\ngc.forced_free = 0.0\n");
     config(64, rus, &more)
@@ -48,7 +48,7 @@ fn t7_isolated_groups() {
     }
 }
 
-/// Collects from the handle that holds most reclaim units beyond its quota.
+/// Collects from the handle that exceeds its quota of reclaim units most.
 struct Quota(Vec<f64>);
 
 impl VictimPolicy for Quota {
@@ -69,7 +69,7 @@ impl VictimPolicy for Quota {
     }
 }
 
-/// WAF of theory and device with the spare pages divided by `split`.
+/// Returns the WAF of theory and device with the spare pages divided by `split`.
 fn with_quotas(classes: &[(f64, f64)], op: f64, split: Split) -> (f64, f64) {
     let config = isolating(1500, classes.len());
     let handles: Vec<u16> = (0..classes.len() as u16).collect();
@@ -98,12 +98,12 @@ fn t8_quotas() {
     }
 }
 
-/// The form needs more reclaim units than any other. With JESD219 at OP 7 % devices of 1500, 3000 and
-/// 9000 stay 3.0, 1.8 and 0.8 % below it (the hottest stream has 5 % of them), in steady state.
+/// The form needs more reclaim units than any other. With JESD219 at OP 7 %, devices of 1500, 3000
+/// and 9000 remain 3.0, 1.8 and 0.8 % below it in steady state (the hottest stream has 5 % of them).
 ///
 /// The device collects several victims at a time, when a handle takes a new reclaim unit, and breaks
-/// ties by number. While reclaim units wait for their turn hot ones lose more pages than cold ones,
-/// so that their victims are emptier than the form knows.
+/// ties by number. While reclaim units wait for their turn, hot ones lose more pages than cold ones,
+/// and their victims are emptier than the form assumes.
 #[test]
 fn t9_global_greedy() {
     for ((name, classes), rus) in CASES.into_iter().zip([[4500, 3000, 2000], [9000, 6000, 4000]]) {

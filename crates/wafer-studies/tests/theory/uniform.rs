@@ -36,8 +36,8 @@ fn t2_greedy() {
     }
 }
 
-/// With 16 pages in an RU a victim gains so few that T2 is 1.1 % off at OP 14 % (see
-/// [`greedy`]); the mean field of very many choices is the form that holds.
+/// With 16 pages per RU, a victim gains so few pages that T2 is 1.1 % off at OP 14 % (see
+/// [`greedy`]); the mean field with very many choices is the form that holds.
 #[test]
 fn t5_greedy_small_units() {
     for op in OPS {

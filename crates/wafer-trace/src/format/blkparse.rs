@@ -1,9 +1,9 @@
 //! The text that `blkparse` prints by default.
 //!
 //! `8,0  3  1  0.000000000  697  D  WS 223490 + 8 [kjournald]`: device, processor, sequence, seconds, process, action,
-//! RWBS, first sector, `+`, sectors, command. Of each request only one action counts: `D` (issued to the driver, after
-//! merging) where the trace has it, else `Q` (queued), else `C` (completed). RWBS: `W` write, `R` read, `D` discard,
-//! `F` alone flush. Messages, commands passed through and summaries are ignored; several concatenated outputs are one
+//! RWBS, first sector, `+`, sectors, command. Only one action of each request counts: `D` (issued to the driver, after
+//! merging) if the trace has it, else `Q` (queued), else `C` (completed). RWBS: `W` write, `R` read, `D` discard, a
+//! lone `F` flush. Messages, passed-through commands and summaries are ignored; several concatenated outputs form one
 //! trace.
 
 use wafer_interface::Op;
@@ -13,14 +13,14 @@ use crate::fields::{number, seconds};
 use crate::request::{NO_PROCESS, Names, Request};
 
 pub(super) struct BlkParse {
-    /// The action that counts.
+    /// The only action that counts.
     action: u8,
     /// Within a summary.
     summary: bool,
 }
 
 impl BlkParse {
-    /// Chooses the action by the beginning of the trace.
+    /// Chooses the action from the beginning of the trace.
     pub(super) fn new(head: &[u8]) -> Self {
         let has = |action: u8| {
             head.split(|b| *b == b'\n').any(|line| {
@@ -54,7 +54,7 @@ impl LineFormat for BlkParse {
         let _pid = word()?;
         let action = word()?;
         if action != [self.action] {
-            // Messages, other steps of the same request, and events without one.
+            // Messages, other steps of the same request, and events without a request.
             return match action {
                 [b'A'..=b'Z', ..] | [b'm'] => Ok(None),
                 _ => Err("action: expected a letter"),
@@ -78,7 +78,7 @@ impl LineFormat for BlkParse {
         let Some(sector) = number(sector) else {
             return Ok(Some(Request { volume, ..Request::new(Op::Flush, time, 0, 0) }));
         };
-        // A command passed through to the drive: its bytes and what they are, such as `36 (12 00 ..)`.
+        // A command passed through to the drive is followed by its bytes, such as `36 (12 00 ..)`.
         if plus.starts_with(b"(") {
             return Ok(None);
         }
@@ -86,7 +86,7 @@ impl LineFormat for BlkParse {
             return Err("expected `+` between sector and length");
         }
         let length = words.next().and_then(number).ok_or("length: expected sectors")?;
-        // Names may hold blanks and brackets; nothing before them does.
+        // Names may contain blanks and brackets; nothing before them does.
         let line = line.trim_ascii_end();
         let process = match memchr::memchr(b'[', line) {
             Some(open) if line.ends_with(b"]") && self.action != b'C' => {

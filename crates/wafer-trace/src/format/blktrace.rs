@@ -1,8 +1,9 @@
 //! blktrace's binary records (`struct blk_io_trace`, version 7, in `include/uapi/linux/blktrace_api.h`).
 //!
-//! 48 bytes and a payload each, in the byte order of the machine that recorded them; the magic tells. As in
-//! blkparse's text, `D` (issue) counts where the beginning of the trace has it, else `Q`. Process
-//! names come from notifications. blktrace writes a file for each processor: `per_cpu.rs` joins them.
+//! Each record has 48 bytes and a payload, in the byte order of the recording machine, which the magic
+//! number reveals. As in blkparse's text, `D` (issue) counts if the beginning of the trace has it, else
+//! `Q`. Process names come from notifications. blktrace writes one file per processor: `per_cpu.rs` joins
+//! them.
 
 use std::collections::HashMap;
 
@@ -23,7 +24,7 @@ const FLUSH: u32 = 1 << 2;
 const PASSED_THROUGH: u32 = 1 << 9;
 const NOTIFY: u32 = 1 << 10;
 const DISCARD: u32 = 1 << 13;
-/// Actions, in the lower half. The bit above them says that a control group follows.
+/// Actions, in the lower half. The bit above them announces a control group.
 const QUEUE: u32 = 1;
 const ISSUE: u32 = 7;
 const CGROUP: u32 = 1 << 8;
@@ -36,17 +37,17 @@ enum Order {
 
 pub(super) struct BlkTrace {
     order: Order,
-    /// The action that counts.
+    /// The only action that counts.
     action: u32,
     /// Names by process number.
     processes: HashMap<u32, u32>,
-    /// The process met last and its name: most requests repeat it.
+    /// The latest process and its name: most requests repeat it.
     process: Option<(u32, u32)>,
-    /// The device met last and its volume: most requests repeat it.
+    /// The latest device and its volume: most requests repeat it.
     device: Option<(u32, u32)>,
 }
 
-/// The byte order of a trace that begins so, if it is one.
+/// Returns the byte order of a trace that begins with `head`, or `None` if it is not blktrace's.
 fn order(head: &[u8]) -> Option<Order> {
     let magic: [u8; 4] = head.get(..4)?.try_into().ok()?;
     let is = |magic: u32| magic & !0xff == MAGIC && head.len() >= RECORD;
@@ -57,7 +58,7 @@ fn order(head: &[u8]) -> Option<Order> {
     }
 }
 
-/// Time and bytes of payload of the record that `bytes` begin with.
+/// Returns the time and payload size of the record at the start of `bytes`.
 pub(crate) fn frame(bytes: &[u8]) -> Option<(u64, usize)> {
     let record = Record::first(bytes, order(bytes)?)?;
     (record.u32(0) == MAGIC | VERSION).then(|| (record.u64(8), record.payload()))
@@ -67,14 +68,14 @@ pub(super) fn is_one(head: &[u8]) -> bool {
     order(head).is_some()
 }
 
-/// A record, its fields found but not judged.
+/// A record whose fields are located but not checked.
 struct Record<'a> {
     bytes: &'a [u8; RECORD],
     order: Order,
 }
 
 impl<'a> Record<'a> {
-    /// The record that `input` begins with, if it is all there.
+    /// Returns the record at the start of `input` if it is complete.
     #[inline]
     fn first(input: &'a [u8], order: Order) -> Option<Self> {
         Some(Record { bytes: input.first_chunk()?, order })
@@ -189,7 +190,7 @@ impl Decoder for BlkTrace {
         while let Some(record) = Record::first(&input[at..], self.order) {
             let magic = record.u32(0);
             if magic & !0xff != MAGIC || magic & 0xff != VERSION {
-                // The length of a damaged record is not known: look for the next magic.
+                // The length of a damaged record is unknown: look for the next magic number.
                 out.position += 1;
                 out.faults.add(out.position, "expected a blktrace record of version 7");
                 let wanted = match self.order {
@@ -199,7 +200,7 @@ impl Decoder for BlkTrace {
                 match memchr::memmem::find(&input[at + 1..], &wanted) {
                     Some(next) => at += 1 + next,
                     None if last => return input.len(),
-                    // Its first bytes may be the last here.
+                    // The input may end with the first bytes of the next one.
                     None => return input.len() - 3,
                 }
                 continue;

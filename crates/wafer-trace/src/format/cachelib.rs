@@ -1,10 +1,10 @@
 //! CacheLib's key-value traces as CSV with a header: `key,op,size,op_count,key_size` (2022) or
 //! `op_time,key,key_size,op,op_count,size,cache_hits,ttl,usecase,sub_usecase` (2024).
 //!
-//! The requests go to the drive as they are, each object to the place of its first write (`objects.rs`), as if
-//! no cache stood between. What CacheLib itself would write is the application model `cachelib`, which reads the
-//! same files. Bytes, seconds; an object is key and value. A request counts `op_count` times; reads of objects
-//! never written are omitted. The `usecase` stands for the process.
+//! The requests go to the drive unchanged, as if there were no cache: each object is placed by its first write
+//! (`objects.rs`). The application model `cachelib`, which reads the same files, simulates what CacheLib itself
+//! would write. Units are bytes and seconds; an object comprises key and value. A request counts `op_count`
+//! times; reads of objects never written are omitted. The `usecase` serves as the process.
 
 use wafer_interface::Op;
 
@@ -13,10 +13,10 @@ use crate::fields::{Columns, padded, seconds};
 use crate::objects::Objects;
 use crate::request::{NO_PROCESS, Names, Request};
 
-/// Maximum repetitions of one line: more is damage.
+/// Maximum repetitions of one line; more are damage.
 const MOST_REPEATED: u64 = 1 << 16;
 
-/// Where the columns stand.
+/// The positions of the columns.
 struct Layout {
     key: usize,
     op: usize,
@@ -32,7 +32,7 @@ impl Layout {
         let columns = Columns::of(line);
         let find = |name| columns.find(&[name]);
         let (count, key_size) = (find("op_count"), find("key_size"));
-        // Only CacheLib has these; `time,key,op,size` is libCacheSim's.
+        // Only CacheLib has these columns; `time,key,op,size` is libCacheSim's.
         if find("time").is_some() || (find("op_time").is_none() && find("key")? != 0) {
             return None;
         }
@@ -60,7 +60,7 @@ pub(super) struct CacheLib {
     objects: Objects,
 }
 
-/// Returns the operation of a word, as `cachebench` knows them.
+/// Returns the operation that a word names, as in `cachebench`.
 fn operation(word: &[u8]) -> Option<Op> {
     match word.to_ascii_lowercase().as_slice() {
         b"get" | b"get_lease" | b"gets" | b"get_range" => Some(Op::Read),
@@ -70,7 +70,7 @@ fn operation(word: &[u8]) -> Option<Op> {
     }
 }
 
-/// Reads an optional column: `default` if the trace or the line has none.
+/// Reads an optional column: `default` if the trace lacks it or the field is empty.
 fn optional(
     columns: &Columns<'_>,
     column: Option<usize>,
@@ -99,7 +99,7 @@ impl LineRequests for CacheLib {
             return Err("key: missing");
         }
         let op = operation(columns.get(layout.op)).ok_or("op: expected get, set or delete")?;
-        // Spelt as a fraction by some releases, or left empty.
+        // Some releases write it as a fraction or leave it empty.
         let size = match columns.get(layout.size) {
             b"" => 0,
             field => crate::fields::time(field, 1).ok_or("size: expected bytes")?,

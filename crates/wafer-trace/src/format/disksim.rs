@@ -1,8 +1,8 @@
 //! DiskSim's default ASCII format, as SSDsim and MQSim read it.
 //!
-//! `arrival device start size operation`, cut at blanks: nanoseconds, a number, sectors of 512 bytes, sectors, and **0
-//! = write, 1 = read** (MQSim and SSDsim; the opposite of what one might guess). An arrival with a fraction is in
-//! milliseconds, as in DiskSim itself.
+//! `arrival device start size operation`, separated by blanks: nanoseconds, a number, sectors of 512 bytes, sectors,
+//! and **0 = write, 1 = read** (MQSim and SSDsim; the opposite of what one might guess). An arrival with a fraction is
+//! in milliseconds, as in DiskSim itself.
 
 use wafer_interface::Op;
 

@@ -1,9 +1,9 @@
 //! fio's iolog, versions 2 and 3 (`write_iolog`).
 //!
-//! A first line `fio version 2 iolog`; `FILE add`, `open`, `close`; `FILE read|write|trim OFFSET LENGTH`
-//! in bytes; `FILE sync|datasync`; `FILE wait MICROSECONDS`. Version 3 begins every action with its time
-//! in microseconds (fio 3.33 writes them, its manual says milliseconds) and has no `wait`.
-//! Each file is a volume.
+//! The first line is `fio version 2 iolog`, followed by `FILE add`, `open`, `close`; `FILE
+//! read|write|trim OFFSET LENGTH` in bytes; `FILE sync|datasync`; `FILE wait MICROSECONDS`. Version 3
+//! begins every action with its time in microseconds (as fio 3.33 writes it; its manual says
+//! milliseconds) and has no `wait`. Each file is a volume.
 
 use wafer_interface::Op;
 
@@ -13,15 +13,15 @@ use crate::request::{Names, Request};
 
 #[derive(Default)]
 pub(super) struct FioIolog {
-    /// Version 3: a time in front.
+    /// Version 3: each action begins with a time.
     timed: bool,
-    /// Version 2: time of the next action, from the waits.
+    /// Version 2: time of the next action, summed from the waits.
     clock: u64,
 }
 
 const ACTIONS: &str = "expected add, open, close, read, write, trim, sync, datasync or wait";
 
-/// The version in a header line.
+/// Returns the version in a header line.
 pub(super) fn version(head: &[u8]) -> Option<u8> {
     let line = head.split(|b| *b == b'\n').next()?.trim_ascii_end();
     match line.strip_prefix(b"fio version ")?.strip_suffix(b" iolog")? {

@@ -1,9 +1,9 @@
-//! libCacheSim's traces as CSV with a header, whose names give the columns in any order: `time`, an address
-//! (`lbn`, sectors of 512 bytes) or an object (`obj_id`, `id`, `key`), `size` or `obj_size`, and `op` if there is
-//! one. `version,time,op,size,lbn` is its copy of a CloudPhysics trace (`cloudPhysicsIO.csv`).
+//! libCacheSim's traces as CSV with a header that names the columns, in any order: `time`; an address (`lbn`,
+//! sectors of 512 bytes) or an object (`obj_id`, `id`, `key`); `size` or `obj_size`; and optionally `op`.
+//! `version,time,op,size,lbn` is libCacheSim's copy of a CloudPhysics trace (`cloudPhysicsIO.csv`).
 //!
-//! Seconds, bytes. An operation is a word (`read`, `get`, `write`, `set`, `delete`, ...) or a SCSI command in
-//! hexadecimal digits. Without a column of operations each request counts as a write, as in
+//! Units are seconds and bytes. An operation is a word (`read`, `get`, `write`, `set`, `delete`, ...) or a
+//! SCSI command in hexadecimal digits. Without a column of operations, each request counts as a write, as in
 //! `oracle_general.rs`. Objects are placed by first write (`objects.rs`).
 
 use wafer_interface::Op;
@@ -14,12 +14,12 @@ use crate::fields::{Columns, padded, seconds};
 use crate::objects::Objects;
 use crate::request::{Names, Request};
 
-/// Where the columns stand.
+/// The positions of the columns.
 #[derive(Debug)]
 struct Layout {
     time: usize,
     place: usize,
-    /// The place is an address in sectors.
+    /// Whether the place is an address in sectors.
     addressed: bool,
     size: usize,
     op: Option<usize>,

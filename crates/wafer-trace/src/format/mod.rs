@@ -1,7 +1,7 @@
 //! The table of formats, and the detection of a file's format.
 //!
-//! To add a format, add a file with its decoder to this folder, its `mod` line here and its entry in
-//! [`FORMATS`].
+//! To add a format, add a file with its decoder to this folder, its `mod` line here, and its entry
+//! in [`FORMATS`].
 
 mod alibaba;
 mod blkparse;
@@ -38,11 +38,11 @@ pub struct Format {
 /// How a format is recognised.
 #[derive(Clone, Copy)]
 pub(crate) enum Is {
-    /// By this test of its first bytes.
+    /// By this test of the first bytes.
     Head(fn(&[u8]) -> bool),
-    /// By the lines that can be parsed.
+    /// By the number of lines that can be parsed.
     Lines,
-    /// Not by its bytes.
+    /// Not by its bytes: the input recognises captures.
     Capture,
 }
 
@@ -157,12 +157,12 @@ pub const FORMATS: &[Format] = &[
     },
 ];
 
-/// Returns the format of a name.
+/// Returns the format with a name.
 pub fn format(name: &str) -> Option<Format> {
     FORMATS.iter().copied().find(|f| f.name == name)
 }
 
-/// Recognises files that are not traces by their first bytes, and returns what to do with them.
+/// Returns what to do with a file whose first bytes show that it is not a trace.
 pub(crate) fn foreign(head: &[u8]) -> Option<&'static str> {
     let starts: &[(&[u8], &str)] = &[
         (b"\xff\xfe", "text in UTF-16; convert it first: iconv -f UTF-16 -t UTF-8"),
@@ -182,7 +182,7 @@ pub(crate) fn foreign(head: &[u8]) -> Option<&'static str> {
     found.filter(|_| !known)
 }
 
-/// Number of lines that decide.
+/// Number of lines used to detect a format.
 const SAMPLE: usize = 50;
 
 /// Returns the format of a trace that begins with `head`, if it is not a capture.
@@ -191,7 +191,7 @@ pub(crate) fn detect(head: &[u8]) -> Option<Format> {
     if let Some(format) = by_head {
         return Some(*format);
     }
-    // A last line that is cut off must not count.
+    // An incomplete last line must not count.
     let mut end = memchr::memrchr(b'\n', head).map_or(head.len(), |n| n + 1);
     if let Some(n) = memchr::memchr_iter(b'\n', head).nth(SAMPLE) {
         end = n + 1;
@@ -202,7 +202,7 @@ pub(crate) fn detect(head: &[u8]) -> Option<Format> {
         let mut out = Decoded::default();
         (format.decoder)(sample).decode(sample, true, &mut out);
         let good = out.requests.len() as u64;
-        // A header may fail, and a damaged line; most must not.
+        // A header or a damaged line may fail, but most lines must not.
         let beats = best.is_none_or(|(_, most)| good > most);
         if good > out.faults.count && beats {
             best = Some((*format, good));

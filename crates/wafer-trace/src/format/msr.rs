@@ -1,7 +1,7 @@
 //! MSR Cambridge block traces (SNIA IOTTA 388).
 //!
 //! `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`: time as Windows FILETIME (100 ns since
-//! 1601), `Read` or `Write`, bytes. A header is left alone. Each host and disk is a volume.
+//! 1601), `Read` or `Write`, bytes. A header is skipped. Each host and disk is a volume.
 
 use wafer_interface::Op;
 

@@ -1,11 +1,12 @@
 //! libCacheSim's `oracleGeneral`: cache requests in binary records of 24 bytes.
 //!
-//! Little-endian: time in seconds u32, object u64, bytes u32, the number of the request that next asks for the
-//! object i64 (-1 or the largest number: none). Layout: `oracleGeneralBin.h` of libCacheSim.
+//! Little-endian: time in seconds u32, object u64, bytes u32, the number of the next request for the object
+//! i64 (-1 or the largest number: none). Layout: `oracleGeneralBin.h` of libCacheSim.
 //!
 //! There is no operation: each request counts as a write. Objects of block traces are sectors of 512 bytes
-//! (`cloudPhysicsIO.oracleGeneral.bin` beside `cloudPhysicsIO.vscsi`); they are taken for that if the beginning
-//! of the trace has only sizes in whole sectors and numbers below 2^40. Other objects are placed by first write.
+//! (`cloudPhysicsIO.oracleGeneral.bin` beside `cloudPhysicsIO.vscsi`). Objects are taken for sectors if the
+//! beginning of the trace has only sizes in whole sectors and numbers below 2^40. Other objects are placed by
+//! first write.
 
 use wafer_interface::Op;
 
@@ -15,11 +16,11 @@ use crate::request::Request;
 
 /// Bytes of a record.
 const RECORD: usize = 24;
-/// Records that decide.
+/// Number of records used to detect the format.
 const SAMPLE: usize = 1000;
-/// Numbers from here on are not sectors: 512 TiB.
+/// Numbers from here on cannot be sectors: 512 TiB.
 const MOST_SECTORS: u64 = 1 << 40;
-/// No trace has as many requests.
+/// More requests than any trace has.
 const MOST_REQUESTS: i64 = 1 << 48;
 
 struct Record {
@@ -45,7 +46,7 @@ fn sample(head: &[u8]) -> impl Iterator<Item = Record> {
     head.chunks_exact(RECORD).take(SAMPLE).map(record)
 }
 
-/// Returns whether the beginning has times that never go back, and next requests that come later.
+/// Returns whether times never go back in the beginning, and next requests come later.
 pub(super) fn is_one(head: &[u8]) -> bool {
     let mut latest = 0;
     let mut sized = 0;
@@ -60,7 +61,7 @@ pub(super) fn is_one(head: &[u8]) -> bool {
 }
 
 pub(super) struct OracleGeneral {
-    /// The objects of a trace that does not name sectors.
+    /// The objects, unless the trace names sectors.
     objects: Option<Objects>,
 }
 
@@ -74,7 +75,7 @@ impl OracleGeneral {
 
     fn one(&mut self, record: &Record, out: &mut Vec<Request>) -> Result<(), &'static str> {
         let (bytes, time) = (u64::from(record.bytes), u64::from(record.seconds) * 1_000_000_000);
-        // As libCacheSim, which leaves out requests without a size.
+        // Like libCacheSim, which omits requests without a size.
         if bytes == 0 {
             return Ok(());
         }

@@ -1,7 +1,7 @@
 //! Records of `wafer.capture/1` (docs/reference/capture-format.md): 24 bytes each, little-endian.
 //!
-//! Each namespace is a volume. Placement identifiers are as recorded. What changes the drive itself
-//! (namespaces made or deleted, FDP switched) is left alone; the data of a namespace that is deleted is
+//! Each namespace is a volume. Placement identifiers are as recorded. Changes to the drive itself
+//! (namespaces created or deleted, FDP switched) are ignored; the data of a deleted namespace is
 //! recorded as deallocated.
 
 use wafer_interface::{Op, Placement};

@@ -1,4 +1,4 @@
-//! SCSI commands, as traces of virtual disks name them.
+//! SCSI commands, as in traces of virtual disks.
 
 use wafer_interface::Op;
 

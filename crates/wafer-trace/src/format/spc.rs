@@ -1,7 +1,7 @@
 //! SPC traces: Storage Performance Council file format 1.0 (Financial, WebSearch; UMass repository).
 //!
 //! `ASU,LBA,Size,Opcode,Timestamp`: sectors of 512 bytes, bytes, `r` or `w`, seconds. Each application
-//! storage unit (ASU) is a volume. Optional further columns are left alone.
+//! storage unit (ASU) is a volume. Optional further columns are ignored.
 
 use wafer_interface::Op;
 

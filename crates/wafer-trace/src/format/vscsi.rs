@@ -2,8 +2,8 @@
 //!
 //! Little-endian records. Version 1, 32 bytes: sequence u32, length u32, segments u32, command u16,
 //! version u16, block u64, time u64. Version 2, 40 bytes: command u16, version u16, sequence u32, length
-//! u32, segments u32, block u64, time u64, response u64. Length in bytes, block in sectors of 512
-//! bytes, time in microseconds; the version stands in the upper byte of its field.
+//! u32, segments u32, block u64, time u64, response u64. Lengths are in bytes, blocks in sectors of 512
+//! bytes, times in microseconds; the version is in the upper byte of its field.
 
 use super::scsi::op;
 use crate::decode::{Decoded, Decoder, SECTOR, checked};
@@ -28,13 +28,12 @@ pub(super) struct Vscsi {
     version: Version,
 }
 
-/// Returns the bytes of a field.
 #[inline]
 fn field<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     std::array::from_fn(|i| bytes[at + i])
 }
 
-/// Returns the version that the first records agree on.
+/// Returns the version on which the first records agree.
 pub(super) fn version(head: &[u8]) -> Option<Version> {
     let all = |version: Version| {
         let mut records = head.chunks_exact(version.record()).take(8).peekable();

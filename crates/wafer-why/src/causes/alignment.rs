@@ -1,4 +1,4 @@
-//! Writes that are shorter than a page, or do not begin at one.
+//! Writes shorter than a page, or not aligned to one.
 
 use super::{AVOIDABLE, Case, Counterfactual, Measure};
 

@@ -1,11 +1,12 @@
-//! Handles that cost others: a noisy one, and a sequential one that collection saves.
+//! Handles that cost others: a noisy one, and a sequential one collected before it invalidates
+//! itself.
 
 use super::{AVOIDABLE, Case, Counterfactual, Measure};
 use crate::streams::Change;
 
-/// Share of a handle's bytes that continue the command before, from which on it is sequential.
+/// Minimum share of a sequential handle's bytes that continue the command before.
 const SEQUENTIAL: f64 = 0.8;
-/// Maximum handles that are omitted one by one.
+/// Maximum number of handles that are omitted one by one.
 const MOST: usize = 8;
 
 pub(super) fn plan(case: &Case<'_>) -> Vec<Counterfactual> {
@@ -32,7 +33,7 @@ pub(super) fn plan(case: &Case<'_>) -> Vec<Counterfactual> {
                 what: format!("If the sequential data of handle {handle} were left to invalidate itself,"),
                 advice: "collection moves it shortly before it is overwritten; more spare space or another policy \
                          leaves it alone.",
-                // The noise that moves it costs the same.
+                // The noise that moves its data costs the same.
                 weight: 1.1 * AVOIDABLE,
             });
         }

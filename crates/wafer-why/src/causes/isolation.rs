@@ -1,4 +1,4 @@
-//! Isolation: data that collection mixes, or reclaim units that each handle keeps for itself.
+//! Isolation: data mixed by collection, or reclaim units that each handle keeps to itself.
 
 use super::{AVOIDABLE, Case, Counterfactual, Measure};
 

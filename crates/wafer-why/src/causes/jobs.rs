@@ -8,9 +8,9 @@ use wafer_record::record::JobRecord;
 
 use super::{AVOIDABLE, Case, Counterfactual, Measure};
 
-/// Maximum handles that jobs get.
+/// Maximum number of handles given to jobs.
 const MOST: usize = 32;
-/// Options of fio that choose a placement.
+/// fio options that choose a placement.
 const PLACING: [&str; 6] =
     ["fdp", "fdp_pli", "plids", "dataplacement", "dp_scheme", "fdp_pli_select"];
 
@@ -52,7 +52,7 @@ pub(super) fn plan(case: &Case<'_>) -> Vec<Counterfactual> {
     }]
 }
 
-/// Returns the jobs that share a handle with another one.
+/// Returns the jobs that share a handle with another job.
 fn shared<'a>(writers: &[&'a JobRecord]) -> Vec<&'a JobRecord> {
     let mut users: BTreeMap<u16, Vec<&JobRecord>> = BTreeMap::new();
     for job in writers {
@@ -63,7 +63,7 @@ fn shared<'a>(writers: &[&'a JobRecord]) -> Vec<&'a JobRecord> {
     users.into_values().filter(|jobs| jobs.len() > 1).flatten().collect()
 }
 
-/// Returns the job file with a handle for each job.
+/// Returns the job file with its own handle for each job.
 fn apart(text: &str, writers: &[&JobRecord]) -> String {
     let mut out = String::new();
     for line in text.lines() {

@@ -1,4 +1,4 @@
-//! The possible causes, each with the experiments that leave it out.
+//! The possible causes, each with the experiments that remove it.
 
 mod alignment;
 mod background;
@@ -24,7 +24,6 @@ use crate::rebuild;
 use crate::streams::{Change, Changed, Handles};
 use crate::temperature::Temperature;
 
-/// All possible causes.
 const CAUSES: &[fn(&Case<'_>) -> Vec<Counterfactual>] = &[
     alignment::plan,
     background::plan,
@@ -39,36 +38,36 @@ const CAUSES: &[fn(&Case<'_>) -> Vec<Counterfactual>] = &[
     units::plan,
 ];
 
-/// How the record of a counterfactual is read.
+/// How to evaluate the record of a counterfactual.
 #[derive(Clone, Debug)]
 pub(crate) enum Measure {
-    /// Its WAF is that without the cause.
+    /// Its WAF is the WAF without the cause.
     Waf,
-    /// As `Waf`, compared with this control: the unchanged commands on the same changed device.
+    /// Like `Waf`, compared with this control: the unchanged commands on the same changed device.
     Beside(Box<Experiment>),
-    /// The relocations of the data of all other handles that go away are the cost of this one.
+    /// This handle costs the relocations of all other handles' data that disappear.
     Others(String),
-    /// The relocations of the data of this handle that go away are the cost of the others.
+    /// The other handles cost the relocations of this handle's data that disappear.
     Alone(String),
-    /// WAF of the last quarter of the writes, which shows whether a run is steady.
+    /// The WAF of the last quarter of the writes, which shows whether a run is steady.
     LastPart,
 }
 
-/// The experiment without a cause.
+/// The experiment without one cause.
 pub(crate) struct Counterfactual {
     pub(crate) cause: &'static str,
     pub(crate) experiment: Experiment,
     pub(crate) measure: Measure,
-    /// What was changed, as the beginning of a sentence.
+    /// The change, as the beginning of a sentence.
     pub(crate) what: String,
-    /// What to do.
+    /// The remedy.
     pub(crate) advice: &'static str,
-    /// How much a cause counts beside others that cost as much. What costs capacity, or helps against anything, counts
-    /// less than a fault of the placement or of the configuration.
+    /// Weight of the cause relative to others of equal cost. A remedy that costs capacity, or helps against anything,
+    /// counts less than a fault of the placement or of the configuration.
     pub(crate) weight: f64,
 }
 
-/// Weight of causes that nobody needs.
+/// Weight of causes that serve no purpose.
 pub(crate) const AVOIDABLE: f64 = 2.0;
 /// Weight of causes whose removal costs capacity or memory.
 pub(crate) const GENERAL: f64 = 1.0;
@@ -94,13 +93,13 @@ impl<'a> Case<'a> {
         })
     }
 
-    /// Returns the experiment with overrides of its device, if they work.
+    /// Returns the experiment with device overrides, if they are valid.
     pub(crate) fn with_device(&self, overrides: &[String]) -> Option<Experiment> {
         let device = rebuild::device(&self.base.device.name, self.config, overrides).ok()?;
         Some(Experiment { device, ..self.base.clone() })
     }
 
-    /// Returns the experiment with a change of its commands.
+    /// Returns the experiment with changed commands.
     pub(crate) fn with_change(&self, change: Change) -> Experiment {
         let handles: Handles = Arc::new(self.base.device.geometry.namespace_handles.clone());
         let workload =
@@ -115,12 +114,12 @@ impl<'a> Case<'a> {
         f64::from(geometry.ru_count) - logical
     }
 
-    /// Returns the handles that are written.
+    /// Returns the written handles.
     pub(crate) fn handles(&self) -> &[u16] {
         self.temperature.as_ref().map(|t| t.handles.as_slice()).unwrap_or_default()
     }
 
-    /// Returns the share of a handle's bytes in commands that began where the one before ended.
+    /// Returns the share of a handle's bytes in commands that began where the previous one ended.
     pub(crate) fn sequential_share(&self, handle: u16) -> f64 {
         self.temperature.as_ref().map_or(0.0, |temperature| temperature.sequential_share(handle))
     }
@@ -141,7 +140,7 @@ impl<'a> Case<'a> {
 }
 
 impl Counterfactual {
-    /// Returns what it is compared with, if that is not the run itself.
+    /// Returns the control it is compared with, unless that is the run itself.
     pub(crate) fn control(&self) -> Option<&Experiment> {
         if let Measure::Beside(control) = &self.measure { Some(control) } else { None }
     }

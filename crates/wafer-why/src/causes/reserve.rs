@@ -1,4 +1,4 @@
-//! A reserve of free reclaim units that takes the spare space.
+//! A reserve of free reclaim units that uses up the spare space.
 
 use super::{AVOIDABLE, Case, Counterfactual, Measure};
 

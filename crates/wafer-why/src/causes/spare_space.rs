@@ -1,8 +1,8 @@
-//! Little spare space.
+//! Too little spare space.
 
 use super::{Case, Counterfactual, GENERAL, Measure};
 
-/// Overprovisioning that is enough: more helps against everything.
+/// Over-provisioning that is considered enough: more always helps.
 const ENOUGH: f64 = 0.20;
 
 pub(super) fn plan(case: &Case<'_>) -> Vec<Counterfactual> {

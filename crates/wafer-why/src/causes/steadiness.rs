@@ -8,7 +8,7 @@ use super::{Case, Counterfactual, Measure};
 
 pub(super) fn plan(case: &Case<'_>) -> Vec<Counterfactual> {
     let Some(volume) = case.base.volume_bytes() else { return Vec::new() };
-    // What still changes after that is the workload, not the drive.
+    // Whatever still changes after that is due to the workload, not the drive.
     if case.base.precondition.steady {
         return Vec::new();
     }
@@ -19,7 +19,7 @@ pub(super) fn plan(case: &Case<'_>) -> Vec<Counterfactual> {
         measure: Measure::LastPart,
         what: "After twice the writes and two more capacities".to_owned(),
         advice: "the run is not steady yet; write more, or begin with `--precondition steady`.",
-        // What else a run shows means little before it is steady.
+        // Other findings mean little before a run is steady.
         weight: 8.0,
     }]
 }

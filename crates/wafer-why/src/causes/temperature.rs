@@ -1,4 +1,4 @@
-//! Hot and cold data in one handle.
+//! Hot and cold data through one handle.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::{AVOIDABLE, Case, Counterfactual, Measure};
 use crate::streams::{Change, Changed};
 use crate::temperature::CLASSES;
 
-/// Maximum handles that the classes get.
+/// Maximum number of handles given to the classes.
 const MOST: usize = 32;
 
 pub(super) fn plan(case: &Case<'_>) -> Vec<Counterfactual> {
@@ -38,7 +38,7 @@ pub(super) fn plan(case: &Case<'_>) -> Vec<Counterfactual> {
             "With {CLASSES} persistently isolated handles for each, by how often data is overwritten,"
         ),
         advice: "long-lived data shares reclaim units with short-lived data; place data by lifetime.",
-        // Other faults show here too.
+        // This also removes the effects of other faults.
         weight: 0.8 * AVOIDABLE,
     }]
 }

@@ -1,4 +1,4 @@
-//! Data that is dead for its owner and valid for the drive.
+//! Data deleted by its owner but still valid for the drive.
 
 use toml::Value;
 use wafer_lab::{Experiment, Workload};
@@ -36,7 +36,7 @@ fn model(case: &Case<'_>) -> Option<Counterfactual> {
     })
 }
 
-/// Returns the bytes that the workload may write: the regions of its jobs, or what it writes.
+/// Returns the bytes that the workload may write: the regions of its jobs, or the bytes it writes.
 fn addressed(case: &Case<'_>) -> Option<u64> {
     let mut regions: Vec<(u32, u64, u64)> = (case.writers().iter())
         .map(|job| (job.namespace, job.offset, job.offset + job.size * u64::from(job.count)))
@@ -54,7 +54,7 @@ fn addressed(case: &Case<'_>) -> Option<u64> {
     Some(sum)
 }
 
-/// A drive full of data that nobody overwrites.
+/// A drive full of data that is never overwritten.
 fn filled(case: &Case<'_>) -> Option<Counterfactual> {
     let Precondition { sequential, random, load, .. } = case.workload.precondition;
     if (!sequential && random == 0.0) || load {

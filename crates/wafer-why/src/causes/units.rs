@@ -1,17 +1,17 @@
-//! Reclaim units that are too large: so few that the open ones take the spare space, or larger than what is written and
-//! invalidated together.
+//! Reclaim units that are too large: so few that the open ones take the spare space, or larger than the data written
+//! and invalidated together.
 
 use wafer_lab::Experiment;
 
 use super::{Case, Counterfactual, GENERAL, Measure};
 
-/// How many times smaller they become, if the device can have such units.
+/// Factors by which they shrink, if the device can have such units.
 const SMALLER: [(u64, &str); 2] = [(4, "a quarter"), (2, "half")];
-/// Share of the spare units that are open, from which on they are too few.
+/// Share of spare units that are open above which there are too few.
 const OPEN: f64 = 0.2;
 
 pub(super) fn plan(case: &Case<'_>) -> Vec<Counterfactual> {
-    // Each handle has one open, and collection at least one.
+    // Each handle has an open unit, and collection at least one.
     let open = f64::from(case.base.device.config.handles) + 1.0;
     let are_few = open > OPEN * case.spare_units();
     let (cause, advice) = match are_few {
@@ -39,7 +39,7 @@ pub(super) fn plan(case: &Case<'_>) -> Vec<Counterfactual> {
     changed.map(counterfactual).into_iter().collect()
 }
 
-/// Returns the experiment with as much flash in smaller units.
+/// Returns the experiment with the same amount of flash in smaller units.
 fn smaller(case: &Case<'_>, times: u64) -> Option<Experiment> {
     let geometry = &case.base.device.geometry;
     let pages = u64::from(geometry.pages_per_ru);
@@ -52,7 +52,7 @@ fn smaller(case: &Case<'_>, times: u64) -> Option<Experiment> {
     case.with_device(&overrides)
 }
 
-/// Returns the experiment without the handles that nothing writes.
+/// Returns the experiment without the unused handles.
 fn fewer_handles(case: &Case<'_>) -> Option<(Experiment, String)> {
     let needed = case.handles().iter().max()? + 1;
     let experiment = case.with_device(&[format!("handles={needed}")])?;

@@ -1,4 +1,4 @@
-//! Write blocks: which records live where, which blocks are free, which are to be defragmented.
+//! Write blocks: which records they hold, which are free, and which await defragmentation.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,6 @@ pub(super) enum Writer {
     Defrag = 1,
 }
 
-/// State of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// In the queue of free blocks.
@@ -18,16 +17,15 @@ enum State {
     Open,
     /// On the drive.
     Closed,
-    /// On the drive, to be defragmented.
+    /// On the drive, queued for defragmentation.
     Queued,
-    /// Its live records were copied; free as soon as the copies are flushed.
+    /// Its live records were copied; becomes free when the copies are flushed.
     Vacated,
 }
 
-/// No record: an unwritten slot, or the place of an unwritten record.
+/// No record in a slot, or no slot for a record.
 const NOTHING: u32 = u32::MAX;
 
-/// All blocks of a device.
 pub(super) struct Blocks {
     per_block: u32,
     /// A closed block with fewer live records is defragmented.
@@ -38,13 +36,13 @@ pub(super) struct Blocks {
     record: Vec<u32>,
     live: Vec<u32>,
     state: Vec<State>,
-    /// Flushes before the block's own.
+    /// Number of flushes before the block's own.
     flushed_at: Vec<u64>,
     flushes: u64,
     free: VecDeque<u32>,
     to_defrag: VecDeque<u32>,
     vacated: Vec<u32>,
-    /// Block of each writer, and how many of its slots are taken.
+    /// Open block of each writer, and the number of its slots in use.
     open: [(u32, u32); 2],
     /// Blocks freed since the last call of [`Blocks::freed`].
     freed: Vec<u32>,
@@ -65,8 +63,8 @@ pub(super) struct Stats {
     pub(super) free: f64,
 }
 
-/// Free blocks below which defragmentation takes any block: one for the next flush of clients, and one
-/// that defragmentation fills before it has emptied its first.
+/// With fewer free blocks, defragmentation takes any block. It needs one for the next flush of
+/// clients, and one that it fills before it has emptied its first.
 const LOW: usize = 4;
 
 impl Blocks {
@@ -117,7 +115,7 @@ impl Blocks {
         full
     }
 
-    /// Invalidates a record of a block.
+    /// Invalidates one record of a block.
     fn invalidate(&mut self, block: u32) {
         let b = block as usize;
         self.live[b] -= 1;
@@ -156,8 +154,8 @@ impl Blocks {
                 self.set_free(block);
             }
         }
-        // `next_defrag` keeps some free; a second flush within one defragmentation finds the block
-        // vacated by the one before.
+        // `next_defrag` keeps some blocks free. A second flush within one defragmentation finds the
+        // block vacated by the previous defragmentation.
         let next = self.free.pop_front().expect("defragmentation keeps blocks free");
         self.state[next as usize] = State::Open;
         self.open[writer as usize] = (next, 0);
@@ -179,7 +177,7 @@ impl Blocks {
         Some(block)
     }
 
-    /// Returns the first live record of a block from `slot` on, with its slot.
+    /// Returns the first live record of a block at or after `slot`, with its slot.
     pub(super) fn live_from(&self, block: u32, slot: u32) -> Option<(u32, u32)> {
         (slot..self.per_block).find_map(|slot| {
             let at = block * self.per_block + slot;
@@ -188,11 +186,11 @@ impl Blocks {
         })
     }
 
-    /// Frees a block whose live records were copied, once the copies are flushed.
+    /// Frees a block whose live records were copied, as soon as the copies are flushed.
     pub(super) fn vacate(&mut self, block: u32) {
         assert_eq!(self.live[block as usize], 0, "live records of block {block} are left");
         self.stats.defragmented += 1;
-        // Nothing waits in memory: the copies are on the drive.
+        // No copy is left in memory: all are on the drive.
         if self.open[Writer::Defrag as usize].1 == 0 {
             self.set_free(block);
         } else {

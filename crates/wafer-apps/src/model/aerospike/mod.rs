@@ -1,17 +1,17 @@
-//! Aerospike: a key-value store that writes large blocks and defragments those that are half invalid.
+//! Aerospike: a key-value store that writes large blocks and defragments those mostly invalid.
 //!
-//! What it follows (Aerospike documentation, "Storage engine", "Defragmentation", `namespace` context of the
-//! configuration reference): records are appended to a write block in memory, which goes to the drive as a whole when
-//! it is full; an update invalidates the old copy in its block; a block whose live part falls below `defrag_lwm` is
-//! queued and read, and its live records are appended to a separate write block for defragmentation; blocks without
-//! live records go to the end of the queue of free blocks, and the next one to write comes from its front. A block that
-//! was defragmented is free only when the copies of its records have been flushed. Reads are served from memory for
-//! blocks among the last `post_write_queue` written.
+//! The model follows the Aerospike documentation ("Storage engine", "Defragmentation", `namespace` context of the
+//! configuration reference). Records are appended to a write block in memory, which is written to the drive as a whole
+//! when it is full. An update invalidates the old copy in its block. A block whose live share falls below `defrag_lwm`
+//! is queued and read, and its live records are appended to a separate write block for defragmentation. Blocks without
+//! live records go to the end of the queue of free blocks, and the next block to write comes from its front. A
+//! defragmented block becomes free only when the copies of its records have been flushed. Reads of the last
+//! `post_write_queue` blocks written are served from memory.
 //!
 //! Keys follow YCSB (Cooper et al., SoCC 2010), workloads A to F.
 //!
-//! Never scale the write block or the record down with the drive: how far the death times of blocks
-//! scatter around the order of writing depends on the number of records in a block.
+//! Never scale the write block or the record down with the drive: the number of records in a block
+//! determines how far the death times of blocks scatter around the order of writing.
 
 mod blocks;
 mod ycsb;
@@ -87,10 +87,10 @@ impl Default for AerospikeConfig {
     }
 }
 
-/// Blocks that are never filled with records: write buffers and copies that wait to be flushed.
+/// Blocks never filled with records: write buffers and copies that wait to be flushed.
 const SPARE_BLOCKS: u64 = 16;
 
-/// Sizes that follow from the configuration and the namespace.
+/// Sizes derived from the configuration and the namespace.
 struct Sizes {
     blocks: u64,
     per_block: u64,
@@ -215,7 +215,7 @@ impl Aerospike {
         let block = self.blocks.flush(writer);
         out.push(self.block_command(Op::Write, block, self.handles[writer as usize]));
         let (trim, bytes) = (self.config.trim, self.config.write_block.0);
-        // A block freed since the last flush is written again at the next one at the earliest.
+        // A block freed since the last flush is rewritten at the next flush at the earliest.
         for block in self.blocks.freed().filter(|_| trim) {
             out.push(command(Op::Deallocate, 0, u64::from(block) * bytes, bytes, Placement::NONE));
         }

@@ -19,8 +19,8 @@ fn figure(app: &Aerospike, name: &str) -> f64 {
     app.figures().into_iter().find(|f| f.name == name).unwrap().value
 }
 
-/// Uniform updates: every block is defragmented one record below the mark f, so the store
-/// writes 1/(1 - f) times what clients do; and the balance 1/(1 - fill at defrag) holds whatever the keys.
+/// Uniform updates: every block is defragmented one record below the mark f, so the store writes 1/(1 - f)
+/// times as much as its clients. The balance 1/(1 - fill at defrag) holds for any choice of keys.
 #[test]
 fn its_own_write_amplification_is_that_of_its_fill_at_defrag() {
     for (lwm, keys) in [
@@ -31,13 +31,13 @@ fn its_own_write_amplification_is_that_of_its_fill_at_defrag() {
     ] {
         let config = AerospikeConfig { defrag_lwm: lwm, keys, ..config() };
         let mut app = Aerospike::new(&config, &Space::single(64 << 20, 1), 1).unwrap();
-        // Many times the data, so that the load counts for little.
+        // Many times the data, so that the initial load hardly matters.
         run(&mut app, 4_000_000);
         let waf = figure(&app, "application_waf");
         let balance = 1.0 / (1.0 - figure(&app, "fill_at_defrag"));
         assert!((waf / balance - 1.0).abs() < 0.02, "{keys:?} {lwm}: {waf}, balance {balance}");
         if keys == KeyOrder::Uniform {
-            // 32 records a block: one fewer live than the mark.
+            // 32 records per block: one fewer live record than the mark.
             let expected = 1.0 / (1.0 - ((lwm * 32.0_f64).ceil() - 1.0) / 32.0);
             assert!((waf / expected - 1.0).abs() < 0.02, "{lwm}: {waf}, not {expected}");
         } else {
@@ -48,7 +48,7 @@ fn its_own_write_amplification_is_that_of_its_fill_at_defrag() {
     }
 }
 
-/// Blocks are written whole, each time a different one, until the queue of free blocks has gone round.
+/// Blocks are written whole, and none is reused before the queue of free blocks has gone round.
 #[test]
 fn blocks_are_reused_first_in_first_out() {
     let mut app = Aerospike::new(&config(), &Space::single(64 << 20, 1), 1).unwrap();
@@ -62,7 +62,7 @@ fn blocks_are_reused_first_in_first_out() {
             shortest = shortest.min(i - before);
         }
     }
-    // A third of 2,048 blocks is live; a freed block waits for all the free ones before it.
+    // A third of 2,048 blocks is live; a freed block waits behind all the other free ones.
     assert!(shortest > 500, "{shortest}");
 }
 
@@ -71,7 +71,7 @@ fn trim_tells_the_drive_of_each_freed_block() {
     let config = AerospikeConfig { trim: true, ..config() };
     let mut app = Aerospike::new(&config, &Space::single(16 << 20, 1), 1).unwrap();
     let out = run(&mut app, 100_000);
-    // Followed by a reader of the commands: a block is deallocated between two writes of it.
+    // Follows the commands: a block is deallocated between two writes of it.
     let mut written = vec![false; 512];
     let mut trims = 0;
     for command in &out {
@@ -119,7 +119,7 @@ fn parameters_that_cannot_work_name_their_key() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..Default::default() })]
 
-    /// Any parameters: the books are right at any time, and no command leaves the namespace.
+    /// With any parameters, the bookkeeping is consistent and no command leaves the namespace.
     #[test]
     fn the_books_are_right(
         block in 12u32..17,

@@ -23,15 +23,15 @@ pub enum Ycsb {
     F,
 }
 
-/// Reading part of an operation.
+/// The reading part of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Other {
     Nothing,
-    /// A number of records from a key on.
+    /// This many consecutive records from a key.
     Read(u32),
 }
 
-/// Writing part of an operation.
+/// The writing part of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
     Nothing,
@@ -44,7 +44,6 @@ pub(super) enum Change {
 const LONGEST_SCAN: u64 = 100;
 
 impl Ycsb {
-    /// Draws an operation.
     pub(super) fn draw(self, rng: &mut Rng) -> (Other, Change) {
         let percent = rng.percent();
         let (writes, change) = match self {

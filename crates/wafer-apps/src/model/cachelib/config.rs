@@ -1,4 +1,4 @@
-//! Keys of the CacheLib model, and the sizes that follow from them.
+//! Keys of the CacheLib model, and the sizes derived from them.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::model::checks::{between, exponent, within};
 use crate::model::space::Space;
 use wafer_interface::InvalidKey;
 
-/// CacheLib over a whole namespace.
+/// CacheLib on a whole namespace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CachelibConfig {
@@ -80,7 +80,7 @@ impl Default for CachelibConfig {
 
 /// Bytes of a bucket (CacheLib's `bigHashBucketSize`).
 pub(super) const BUCKET: u64 = 4096;
-/// Sizes that follow from the configuration and the namespace.
+/// Sizes derived from the configuration and the namespace.
 pub(super) struct Sizes {
     pub(super) buckets: u64,
     pub(super) regions: u64,

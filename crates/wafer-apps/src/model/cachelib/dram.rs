@@ -1,4 +1,4 @@
-//! The DRAM cache: the object used longest ago leaves first.
+//! The DRAM cache: evicts the least recently used object first.
 
 /// No slot.
 const NONE: u32 = u32::MAX;
@@ -6,7 +6,7 @@ const NONE: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     key: u32,
-    /// Bytes; the upper bit says that flash has the same copy.
+    /// Bytes; the upper bit is set if flash has the same copy.
     size: u32,
     newer: u32,
     older: u32,
@@ -20,7 +20,7 @@ const CLEAN: u32 = 1 << 31;
 pub(super) struct Evicted {
     pub(super) key: u32,
     pub(super) size: u32,
-    /// Flash had the same copy when it entered.
+    /// Flash had the same copy when the object entered.
     pub(super) clean: bool,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct Dram {
 }
 
 impl Dram {
-    /// For `capacity` bytes of objects with keys `0..keys`.
+    /// Creates a cache for `capacity` bytes of objects with keys `0..keys`.
     pub(super) fn new(capacity: u64, keys: u32) -> Self {
         Dram {
             capacity,
@@ -50,7 +50,7 @@ impl Dram {
         }
     }
 
-    /// Marks an object as used; returns whether it is there.
+    /// Marks an object as used; returns whether the cache holds it.
     pub(super) fn touch(&mut self, key: u32) -> bool {
         let slot = self.slot[key as usize];
         if slot == NONE {
@@ -61,7 +61,7 @@ impl Dram {
         true
     }
 
-    /// Inserts an object, replacing an older copy; appends the evicted ones.
+    /// Inserts an object, replacing an older copy, and appends the evicted objects to `out`.
     pub(super) fn insert(&mut self, key: u32, size: u32, clean: bool, out: &mut Vec<Evicted>) {
         self.remove(key);
         let size = size.min(CLEAN - 1);
@@ -87,7 +87,6 @@ impl Dram {
         }
     }
 
-    /// Removes an object.
     pub(super) fn remove(&mut self, key: u32) {
         let slot = std::mem::replace(&mut self.slot[key as usize], NONE);
         if slot != NONE {

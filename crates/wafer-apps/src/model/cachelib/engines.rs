@@ -1,8 +1,8 @@
-//! The two flash engines: which objects they hold, and what they write.
+//! The two flash engines: the objects they hold, and what they write.
 
 use wafer_random::split_mix;
 
-/// A bit for every key.
+/// One bit per key.
 struct Bits(Vec<u64>);
 
 impl Bits {
@@ -24,27 +24,27 @@ impl Bits {
 pub(super) struct SmallObjects {
     buckets: u64,
     bucket_bytes: u64,
-    /// Room of a bucket in objects.
+    /// Maximum number of objects per bucket.
     room: usize,
     /// Objects of each bucket, oldest first.
     keys: Vec<u32>,
-    /// Objects and bytes of each bucket.
+    /// Number of objects and bytes in each bucket.
     filled: Vec<(u16, u16)>,
     there: Bits,
 }
 
-/// Header of a bucket and of an object in it (CacheLib's BigHash `BucketStorage`: checksum, generation,
-/// sizes).
+/// Headers of a bucket and of an object in it (CacheLib's BigHash `BucketStorage`: checksum,
+/// generation, sizes).
 const BUCKET_HEADER: u64 = 24;
 const OBJECT_HEADER: u64 = 20;
 
 impl SmallObjects {
-    /// Returns the capacity of a bucket in objects: twice as many as of the mean size.
+    /// Returns a bucket's capacity in objects: twice as many as would fit at the mean size.
     fn room_of(bucket: u64, mean: u64) -> usize {
         ((bucket - BUCKET_HEADER) * 2 / (mean + OBJECT_HEADER).max(1)).clamp(2, 255) as usize
     }
 
-    /// Returns the bytes of memory of a bucket.
+    /// Returns the memory that a bucket takes, in bytes.
     pub(super) fn bucket_bytes(mean: u64) -> u64 {
         SmallObjects::room_of(4096, mean) as u64 * 4 + 4
     }
@@ -65,7 +65,6 @@ impl SmallObjects {
         self.buckets > 0
     }
 
-    /// Returns the bucket of a key.
     pub(super) fn bucket(&self, key: u32) -> u64 {
         ((u128::from(split_mix(key.into())) * u128::from(self.buckets)) >> 64) as u64
     }
@@ -112,7 +111,7 @@ impl SmallObjects {
         self.there.set(key, false);
     }
 
-    /// Removes an object; returns whether it was there, so that its bucket must be written.
+    /// Removes an object; returns whether it was there, in which case its bucket must be written.
     pub(super) fn remove(&mut self, key: u32, size_of: impl Fn(u32) -> u32) -> bool {
         let there = self.holds(key);
         if there {
@@ -139,19 +138,19 @@ impl SmallObjects {
     }
 }
 
-/// BlockCache: a log of regions, the oldest overwritten first.
+/// BlockCache: a log of regions that overwrites the oldest region first.
 pub(super) struct LargeObjects {
     regions: u64,
     region: u64,
-    /// Place of each key's object in the log, 512 B; [`NOWHERE`] for none. Places only grow:
-    /// what lies more than all regions back was overwritten.
+    /// Position of each key's object in the log, in bytes; [`NOWHERE`] for none. Positions only
+    /// grow: an object more than all regions back has been overwritten.
     place: Vec<u64>,
     /// Bytes appended so far.
     head: u64,
 }
 
 const NOWHERE: u64 = u64::MAX;
-/// Objects begin on this (CacheLib's allocation alignment).
+/// Alignment of objects (CacheLib's allocation alignment).
 const ALIGN: u64 = 512;
 
 impl LargeObjects {
@@ -159,7 +158,7 @@ impl LargeObjects {
         LargeObjects { regions, region, place: vec![NOWHERE; keys as usize], head: 0 }
     }
 
-    /// Appends an object. Where it does not fit into its region, it begins the next one. Returns the region
+    /// Appends an object; one that does not fit into its region begins the next one. Returns the region
     /// that is full and must be written.
     pub(super) fn insert(&mut self, key: u32, size: u64) -> Option<u64> {
         let bytes = size.next_multiple_of(ALIGN).min(self.region);
@@ -171,7 +170,7 @@ impl LargeObjects {
         }
         self.place[key as usize] = self.head;
         self.head += bytes;
-        // Filled to the last byte: written now, so that no region is skipped.
+        // The object fills its region exactly: write the region now, or it would be skipped.
         if full.is_none() && self.head.is_multiple_of(self.region) {
             full = Some((self.head / self.region - 1) % self.regions);
         }
@@ -182,14 +181,14 @@ impl LargeObjects {
         self.place[key as usize] = NOWHERE;
     }
 
-    /// Returns the place of an object and whether it is on flash yet, or `None` when it was dropped.
+    /// Returns an object's position and whether it is on flash yet; `None` if it was dropped.
     pub(super) fn find(&self, key: u32) -> Option<(u64, bool)> {
         let place = self.place[key as usize];
         if place == NOWHERE {
             return None;
         }
         let (region, current) = (place / self.region, self.head / self.region);
-        // The region being filled has taken the place of the oldest.
+        // The region being filled has replaced the oldest one.
         if region + self.regions <= current {
             return None;
         }
@@ -210,11 +209,11 @@ mod tests {
         for key in 0..1000 {
             written.extend(log.insert(key, 10_000));
         }
-        // Six objects of 10,240 B a region.
+        // Six objects of 10,240 B per region.
         assert_eq!(written.len(), 166);
         assert!(written.iter().enumerate().all(|(i, r)| *r == i as u64 % regions));
         let there: Vec<u32> = (0..1000).filter(|k| log.find(*k).is_some()).collect();
-        // Three full regions and four objects of the one in memory.
+        // Three full regions, and the four objects of the one in memory.
         assert_eq!(there, (978..1000).collect::<Vec<_>>());
         assert!(!log.find(999).unwrap().1);
         log.remove(999);

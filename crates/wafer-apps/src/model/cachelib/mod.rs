@@ -1,17 +1,17 @@
 //! CacheLib: a DRAM cache in front of a flash cache with two engines, for small and large objects.
 //!
-//! What it follows (CacheLib documentation, "Navy engine"; Berg et al., OSDI 2020; the FDP port in Allison
-//! et al., EuroSys 2025): objects enter the DRAM cache (least recently used leaves first) and go to flash
-//! when they leave it, unless the same copy is there already. Objects of at most `small_max` bytes go
-//! to the *small-object cache* (BigHash): a bucket of 4 KiB chosen by hash, read, changed and written
-//! as a whole for every insert and delete, its oldest objects making room. Larger ones go to the
-//! *large-object cache* (BlockCache): appended to a region in memory, which is written when it is full;
-//! the oldest region makes room. With FDP each engine has a placement handle.
+//! The model follows the CacheLib documentation ("Navy engine"), Berg et al. (OSDI 2020) and the FDP port
+//! in Allison et al. (EuroSys 2025). Objects enter the DRAM cache, which evicts the least recently used
+//! first, and go to flash when they leave it, unless flash already holds the same copy. Objects of at most
+//! `small_max` bytes go to the *small-object cache* (BigHash): every insert or delete reads, changes and
+//! writes a whole bucket of 4 KiB, chosen by hash, whose oldest objects make room. Larger ones go to the
+//! *large-object cache* (BlockCache): they are appended to a region in memory, which is written when it is
+//! full; the oldest region makes room. With FDP, each engine has a placement handle.
 //!
-//! Requests come from a law (keys by Zipf, sizes by key) or a trace. How many bytes either engine writes
-//! follows from them: hits, misses and updates, not a share set by hand.
+//! Requests are synthetic (Zipf-distributed keys, sizes by key) or come from a trace. The bytes that
+//! each engine writes follow from hits, misses and updates, not from a configured share.
 //!
-//! Scaled down, keep regions well below the reclaim unit, as on a real drive.
+//! When scaling down, keep regions well below the reclaim unit, as on a real drive.
 
 mod config;
 mod dram;
@@ -31,7 +31,7 @@ use super::configuration::Configuration;
 use super::space::Space;
 use wafer_interface::InvalidKey;
 
-/// Bytes of a write of a region (CacheLib splits at the device's largest write).
+/// Bytes per write of a region (CacheLib splits regions at the device's maximum write size).
 const WRITE: u64 = 1 << 20;
 
 impl Configuration for CachelibConfig {
@@ -44,7 +44,7 @@ impl Configuration for CachelibConfig {
     fn memory(&self, space: &Space) -> Result<u64, InvalidKey> {
         let sizes = self.check(space)?;
         let keys = match &self.trace {
-            // An operation of a trace takes about as much memory as text.
+            // An operation of a trace takes about half as much memory as its text.
             Some(path) => std::fs::metadata(path).map_or(0, |m| m.len() / 2),
             None => sizes.keys,
         };
@@ -65,7 +65,7 @@ pub(super) struct Cachelib {
     small: SmallObjects,
     large: LargeObjects,
     admission: Rng,
-    /// First byte of the small-object cache, which follows the large one.
+    /// First byte of the small-object cache, which follows the large-object cache.
     soc_at: u64,
     handles: [Placement; 2],
     counts: Counts,
@@ -79,7 +79,7 @@ struct Counts {
     flash_hits: u64,
     /// Bytes written by the small and the large engine.
     written: [u64; 2],
-    /// Bytes of objects that entered either engine.
+    /// Bytes of objects that entered an engine.
     entered: u64,
 }
 
@@ -114,7 +114,7 @@ impl Cachelib {
         command(op, 0, at, BUCKET, self.handles[0])
     }
 
-    /// Reads a bucket, and writes it changed.
+    /// Reads a bucket and writes it back changed.
     fn rewrite(&mut self, key: u32, out: &mut Vec<Command>) {
         if self.config.reads {
             out.push(self.bucket_command(Op::Read, key));
@@ -123,7 +123,7 @@ impl Cachelib {
         self.counts.written[0] += BUCKET;
     }
 
-    /// Takes an object out of flash.
+    /// Removes an object from flash.
     fn remove(&mut self, key: u32, out: &mut Vec<Command>) {
         if self.small.remove(key, |key| self.traffic.size(key)) {
             self.rewrite(key, out);
@@ -136,7 +136,7 @@ impl Cachelib {
         let mut evicted = std::mem::take(&mut self.evicted);
         self.dram.insert(key, size, clean, &mut evicted);
         for Evicted { key, size, clean } in evicted.drain(..) {
-            // Flash may have dropped its copy since.
+            // Flash may since have dropped its copy.
             if !(clean && (self.small.holds(key) || self.large.find(key).is_some())) {
                 self.admit(key, size, out);
             }
@@ -182,8 +182,8 @@ impl Cachelib {
             self.counts.flash_hits += 1;
             self.enter(key, size, true, out);
         } else {
-            // The client sets what it misses. A trace has its own sets, but not those of a cache that was
-            // warm, so a miss sets there as well, as in CacheBench.
+            // The client sets objects it misses. A trace contains its own sets, but not those made before
+            // it began, while the cache was warmed; so a miss sets there as well, as in CacheBench.
             self.enter(key, size, false, out);
         }
     }

@@ -24,8 +24,8 @@ fn figure(app: &Cachelib, name: &str) -> f64 {
     app.figures().into_iter().find(|f| f.name == name).unwrap().value
 }
 
-/// The small-object cache is written at random, all buckets alike; the large one in order, ring after
-/// ring.
+/// The small-object cache is written at random, all buckets alike; the large-object cache in order,
+/// ring after ring.
 #[test]
 fn small_objects_are_random_large_ones_a_ring() {
     let space = Space::single(64 << 20, 1);
@@ -60,7 +60,7 @@ fn small_objects_are_random_large_ones_a_ring() {
     assert!(mean > 50.0 && (0.8..2.0).contains(&(variance / mean)), "{mean} {variance}");
 }
 
-/// More flash for small objects finds more of them, and writes fewer.
+/// With more flash for small objects, more of them are found and fewer written.
 #[test]
 fn hits_grow_with_the_cache() {
     let space = Space::single(64 << 20, 1);
@@ -75,7 +75,7 @@ fn hits_grow_with_the_cache() {
     assert!(ratio(0.02, 0.5) > ratio(0.02, 4.0) + 0.05);
 }
 
-/// A flash that is larger than all objects, and nothing set again: every key misses once.
+/// Flash is larger than all objects together, and nothing is set again: every key misses once.
 #[test]
 fn everything_fits() {
     let space = Space::single(64 << 20, 1);
@@ -110,7 +110,7 @@ fn each_engine_has_its_handle() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..Default::default() })]
 
-    /// Whatever the parameters: the books are right, no command leaves the namespace.
+    /// With any parameters, the bookkeeping is consistent and no command leaves the namespace.
     #[test]
     fn the_books_are_right(
         soc in 0.0f64..0.9,

@@ -1,4 +1,4 @@
-//! Requests to the cache: from a law, or from CacheLib's key-value traces.
+//! Requests to the cache: synthetic, or from CacheLib's key-value traces.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -8,7 +8,6 @@ use wafer_random::{Inverse, Ranked, Rng};
 use super::config::CachelibConfig;
 use crate::model::application::threshold;
 
-/// Kind of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Get,
@@ -16,11 +15,10 @@ pub(super) enum Kind {
     Delete,
 }
 
-/// One request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Request {
     pub(super) key: u32,
-    /// Bytes of the object with its key.
+    /// Bytes of the object including its key.
     pub(super) size: u32,
     pub(super) kind: Kind,
 }
@@ -45,12 +43,11 @@ impl Traffic {
     }
 
     /// # Errors
-    /// When the file cannot be used, with its line.
+    /// If the file cannot be used; names the line.
     pub(super) fn trace(path: &Path) -> Result<Self, String> {
         Trace::read(path).map(Traffic::Trace)
     }
 
-    /// Returns the number of keys.
     pub(super) fn keys(&self) -> u32 {
         match self {
             Traffic::Law(law) => law.keys as u32,
@@ -65,7 +62,7 @@ impl Traffic {
         }
     }
 
-    /// Returns the bytes of a key's object.
+    /// Returns the size of a key's object in bytes.
     pub(super) fn size(&self, key: u32) -> u32 {
         match self {
             Traffic::Law(law) => law.sizes.of(key),
@@ -74,11 +71,11 @@ impl Traffic {
     }
 }
 
-/// Keys by Zipf, sizes by key.
+/// Zipf-distributed keys, with sizes by key.
 pub(super) struct Law {
     keys: u64,
     ranked: Ranked,
-    /// Of 2^32: requests below `sets` set, below `deletes` delete.
+    /// Out of 2^32: requests below `sets` set, those from there to `deletes` delete.
     sets: u64,
     deletes: u64,
     sizes: Sizes,
@@ -87,7 +84,7 @@ pub(super) struct Law {
 
 impl Law {
     fn next(&mut self) -> Request {
-        // A key is its rank: nothing but its hash decides where it lies.
+        // A key is its rank: its position depends only on its hash.
         let draw = self.rng.next64();
         let key = self.ranked.rank_of((draw >> 32) as u32).min(self.keys - 1) as u32;
         let kind = match draw & 0xffff_ffff {
@@ -101,22 +98,22 @@ impl Law {
 
 /// Sizes of objects, by key.
 struct Sizes {
-    /// Keys whose hash is below are large, of 2^32.
+    /// Keys whose hash is below this, out of 2^32, are large.
     large: u64,
     small_max: u32,
     small_mean: u32,
-    /// Sizes of large objects at equally likely places of their law.
+    /// Sizes of large objects at equally spaced quantiles of their distribution.
     large_sizes: Vec<u32>,
 }
 
-/// Places of the law of large sizes.
+/// Number of quantiles of the large sizes.
 const PLACES: usize = 4096;
 
 impl Sizes {
     fn new(config: &CachelibConfig) -> Self {
         let least = config.small_max.0 + 1;
         let most = config.region.0 / 4;
-        // Log-normal with a deviation of 1 has its mean at exp(mu + 1/2).
+        // A log-normal distribution with a deviation of 1 has its mean at exp(mu + 1/2).
         let mu = libm::log(config.large_object.0 as f64) - 0.5;
         let at = |i| {
             let z = normal_quantile((i as f64 + 0.5) / PLACES as f64);
@@ -130,8 +127,8 @@ impl Sizes {
         }
     }
 
-    /// Returns the size of a key's object. Small sizes are uniform within half the mean, as far as the limit
-    /// allows; large ones are log-normal.
+    /// Returns the size of a key's object. Small sizes are uniform, up to half the mean away from it if
+    /// the limit allows; large ones are log-normal.
     fn of(&self, key: u32) -> u32 {
         let hash = scatter(key);
         if hash & 0xffff_ffff < self.large {
@@ -142,7 +139,7 @@ impl Sizes {
     }
 }
 
-/// Hashes a key, unlike the buckets (the murmur finaliser).
+/// Hashes a key, differently from the buckets (the murmur finaliser).
 fn scatter(key: u32) -> u64 {
     let mut z = u64::from(key) + 1;
     z = (z ^ (z >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
@@ -168,14 +165,14 @@ fn normal_quantile(p: f64) -> f64 {
 /// A trace in memory.
 pub(super) struct Trace {
     requests: Vec<(u32, Kind, u32)>,
-    /// Bytes of each key's object with its key, the largest seen.
+    /// Bytes of each key's object including its key, the largest seen.
     size: Vec<u32>,
     at: usize,
     /// Remaining repetitions of the request at `at`.
     left: u32,
 }
 
-/// Objects larger than this are cut: one must fit into a region.
+/// Larger objects are truncated: one must fit into a region.
 const MOST: u64 = 1 << 24;
 
 impl Trace {
@@ -206,7 +203,7 @@ impl Trace {
             let number = |column: usize, name: &str, default: Option<u64>| {
                 let text = record.get(column).and_then(|b| std::str::from_utf8(b).ok());
                 let text = text.unwrap_or_default().trim();
-                // Sizes may be spelt as fractions; a column may be empty.
+                // Sizes may be written as fractions; a column may be empty.
                 let value = text
                     .parse::<u64>()
                     .ok()

@@ -1,16 +1,16 @@
-//! F2FS under a file server: six logs, cleaning, checkpoints, and the placement that Linux uses.
+//! F2FS under a file server: six logs, cleaning, checkpoints, and Linux's placement.
 //!
-//! What it follows (Lee et al., "F2FS", FAST '15; Linux fs/f2fs): the main area is segments of 2 MiB; six logs write to
-//! it, hot, warm and cold, for nodes and for data. User data is warm unless a hint or the file's extension says
-//! otherwise, and data moved by cleaning is cold; the inode of a file is a warm node, that of a directory a hot one. An
-//! update is written elsewhere and invalidates the old block. A new segment is taken while there are enough free ones;
-//! otherwise the log writes into the invalid blocks of a used segment of its kind (slack space recycling, SSR), or
-//! cleaning empties the segment with the fewest valid blocks. A checkpoint writes the node blocks that changed, and the
-//! blocks of NAT, SIT and checkpoint packs in their own area, in place; segments that hold nothing valid become free
-//! with it, and `discard` then deallocates them.
+//! The model follows Lee et al. ("F2FS", FAST '15) and Linux fs/f2fs. The main area consists of segments of 2 MiB. Six
+//! logs write to it: hot, warm and cold, for nodes and for data. User data is warm unless a hint or the file's
+//! extension says otherwise, and data moved by cleaning is cold. The inode of a file is a warm node, that of a
+//! directory a hot one. An update is written elsewhere and invalidates the old block. A log takes a new segment while
+//! there are enough free ones; otherwise it writes into the invalid blocks of a used segment of its kind (slack space
+//! recycling, SSR), or cleaning empties the segment with the fewest valid blocks. A checkpoint writes the node blocks
+//! that changed, and writes the blocks of NAT, SIT and checkpoint packs in place in an area of their own. It also
+//! frees the segments without valid blocks, which `discard` then deallocates.
 //!
-//! The file server is filebench's as the study ran it: files of 512 KiB until the file system is 80 %
-//! full, then overwrites of 256 KiB at random. Directory operations are omitted.
+//! The file server is filebench's, as in the study: it writes files of 512 KiB until the file system
+//! is 80 % full, then overwrites 256 KiB at random. Directory operations are omitted.
 
 mod segments;
 
@@ -26,13 +26,13 @@ use super::configuration::Configuration;
 use super::space::Space;
 use wafer_interface::InvalidKey;
 
-/// Deallocation of free space.
+/// What to deallocate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Discard {
     /// Nothing (`nodiscard`).
     None,
-    /// Segments that hold nothing valid.
+    /// Segments without valid blocks.
     Segment,
     /// Every freed block (`discard`, with a granularity of one block).
     Block,
@@ -101,15 +101,15 @@ impl Default for F2fsConfig {
 
 /// A block of F2FS.
 const BLOCK: u64 = 4096;
-/// Data blocks that an inode addresses itself; files have to be smaller.
+/// Data blocks that an inode addresses directly; files must be smaller.
 const MOST_BLOCKS: u64 = 923;
 /// Entries of a NAT block and of a SIT block (Linux include/linux/f2fs_fs.h).
 const NAT_ENTRIES: u64 = 455;
 const SIT_ENTRIES: u64 = 55;
-/// Blocks of a checkpoint pack without the bitmaps: two copies of the header, summaries.
+/// Blocks of a checkpoint pack excluding the bitmaps: two copies of the header, and summaries.
 const PACK: u64 = 8;
-/// Minimum number of segments of the main area beyond files and reserve: an open one for each log and
-/// some to work with.
+/// Minimum number of segments in the main area besides files and reserve: an open one for each log,
+/// and some to work with.
 const LEAST_SPARE: u32 = 16;
 
 struct Sizes {
@@ -123,7 +123,7 @@ struct Sizes {
 impl F2fsConfig {
     fn sizes(&self, space: &Space) -> Sizes {
         let blocks = space.first().bytes / BLOCK;
-        // Two copies of NAT and SIT, two packs: about a hundredth; whole segments.
+        // Two copies of NAT and SIT, and two packs: about a hundredth, in whole segments.
         let meta = (blocks / 100).next_multiple_of(u64::from(SEGMENT));
         let segments = blocks.saturating_sub(meta) / u64::from(SEGMENT);
         let reserved = (self.reserved * segments as f64).ceil();
@@ -225,12 +225,12 @@ pub(super) struct F2fs {
     config: F2fsConfig,
     sizes: Sizes,
     segments: Segments,
-    /// Blocks of a file, without its inode.
+    /// Blocks of a file, excluding its inode.
     per_file: u64,
     loaded: u64,
     popularity: Option<Popularity>,
     choice: Rng,
-    /// Overwrite, counted, at which a file was last written.
+    /// Number of the overwrite that last wrote each file.
     updated: Vec<u64>,
     overwrites: u64,
     /// Files whose inode changed since the last checkpoint.
@@ -246,14 +246,14 @@ pub(super) struct F2fs {
 
 #[derive(Default)]
 struct Counts {
-    /// Blocks of users by temperature, hot, warm, cold.
+    /// User blocks by temperature: hot, warm, cold.
     user: [u64; 3],
     nodes: u64,
     meta: u64,
     checkpoints: u64,
 }
 
-/// Number of the contents of a block: block `b` of file `f` is `f * (per_file + 1) + b`, its inode the last.
+/// Number of a block's content: block `b` of file `f` is `f * (per_file + 1) + b`; its inode comes last.
 type Owner = u32;
 
 impl F2fs {
@@ -299,7 +299,7 @@ impl F2fs {
         self.clean(out);
     }
 
-    /// Appends the write of a block at `place`, or extends the previous command of the step by it.
+    /// Appends the write of a block at `place`, or extends the step's previous command by it.
     fn emit(&self, place: u32, log: Log, out: &mut Vec<Command>) {
         let at = (self.sizes.meta + u64::from(place)) * BLOCK;
         let next = command(Op::Write, 0, at, BLOCK, self.placement(log as usize));
@@ -316,10 +316,10 @@ impl F2fs {
         out.push(next);
     }
 
-    /// Cleans segments while that is needed.
+    /// Cleans segments as long as needed.
     fn clean(&mut self, out: &mut Vec<Command>) {
         while self.segments.needs_cleaning() {
-            // Segments that hold nothing valid are free only after a checkpoint.
+            // Segments without valid blocks become free only at a checkpoint.
             if self.segments.has_prefree() {
                 self.checkpoint(out);
                 continue;
@@ -387,7 +387,7 @@ impl F2fs {
         let mut nat: Vec<u64> = files.iter().map(|f| u64::from(*f) / NAT_ENTRIES).collect();
         nat.dedup();
         let sit: Vec<u64> = self.segments.changed(SIT_ENTRIES);
-        // Regions of the area: packs, then SIT, then NAT, each twice.
+        // The area consists of packs, then SIT, then NAT, each twice.
         let region = self.sizes.meta / 8;
         let copy = self.copy;
         self.copy ^= 1;
@@ -396,7 +396,7 @@ impl F2fs {
         let nat = nat.into_iter().map(|b| (4 + copy, b));
         let placement = self.placement(LOGS);
         for (part, block) in pack.chain(sit).chain(nat) {
-            // A small area has fewer blocks than tables need; they share them.
+            // A small area has fewer blocks than the tables need, so they share them.
             let at = (part * region + block % region) * BLOCK;
             out.push(command(Op::Write, 0, at, BLOCK, placement));
             self.counts.meta += 1;

@@ -1,4 +1,4 @@
-//! The main area: segments, logs, owners of blocks, victims of cleaning.
+//! The main area: segments, logs, owners of blocks, and cleaning victims.
 
 /// Blocks of a segment: 2 MiB.
 pub(super) const SEGMENT: u32 = 512;
@@ -16,7 +16,6 @@ pub(super) enum Log {
     ColdNode = 5,
 }
 
-/// Number of logs.
 pub(super) const LOGS: usize = 6;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +24,7 @@ enum State {
     /// A log writes to it.
     Open,
     Used,
-    /// Nothing in it is valid; free after the next checkpoint.
+    /// Without valid blocks; free after the next checkpoint.
     Prefree,
 }
 
@@ -36,7 +35,7 @@ const NOTHING: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Stats {
     pub(super) written: u64,
-    /// Into invalid blocks of used segments.
+    /// Blocks written into invalid blocks of used segments.
     pub(super) reused: u64,
     pub(super) cleaned: u64,
     /// Blocks moved by cleaning.
@@ -106,13 +105,13 @@ impl Segments {
         }
     }
 
-    /// Writes a block for a user or a checkpoint; it may go into invalid blocks when free segments are
-    /// few.
+    /// Writes a block for a user or a checkpoint; when free segments are few, it may go into invalid
+    /// blocks.
     pub(super) fn write(&mut self, owner: u32, log: Log) -> u32 {
         self.put(owner, log, true)
     }
 
-    /// Moves a block of a segment that is cleaned: it may use the reserve.
+    /// Moves a block out of a segment being cleaned; it may use the reserve.
     pub(super) fn relocate(&mut self, owner: u32, log: Log) -> u32 {
         let place = self.put(owner, log, false);
         self.stats.moved += 1;
@@ -168,7 +167,7 @@ impl Segments {
             };
             let segment = match reused.or_else(|| self.free.pop_front()) {
                 Some(segment) => segment,
-                // Cleaning keeps the reserve free; a full log without it takes any used segment.
+                // Cleaning keeps the reserve free; when that is full, a log takes any used segment.
                 None => self.least_valid(None).expect("a segment has an invalid block"),
             };
             if self.state[segment as usize] == State::Used {
@@ -188,8 +187,8 @@ impl Segments {
         }
     }
 
-    /// Returns the used segment with the fewest valid blocks, among those of nodes, of data or of both, or
-    /// `None` when all blocks of all are valid.
+    /// Returns the used segment with the fewest valid blocks, among those of nodes, of data or of both;
+    /// `None` if every block of them is valid.
     fn least_valid(&self, node: Option<bool>) -> Option<u32> {
         let used = (0..self.state.len()).filter(|&s| {
             self.state[s] == State::Used && node.is_none_or(|node| self.node[s] == node)
@@ -198,7 +197,7 @@ impl Segments {
         (u32::from(self.valid[best]) < SEGMENT).then_some(best as u32)
     }
 
-    /// Returns whether only the reserve is free.
+    /// Returns whether the free segments have fallen into the reserve.
     pub(super) fn needs_cleaning(&self) -> bool {
         (self.free.len() as u32) < self.reserved
     }
@@ -218,13 +217,13 @@ impl Segments {
         (owner != NOTHING).then_some(owner)
     }
 
-    /// Counts a segment as cleaned, whose valid blocks were moved.
+    /// Counts a segment whose valid blocks were moved as cleaned.
     pub(super) fn cleaned(&mut self, segment: u32) {
         assert_eq!(self.valid[segment as usize], 0, "valid blocks are left");
         self.stats.cleaned += 1;
     }
 
-    /// Frees the segments that a checkpoint makes free, and returns them.
+    /// Frees and returns the segments that a checkpoint frees.
     pub(super) fn free_prefree(&mut self) -> Vec<u32> {
         let prefree = std::mem::take(&mut self.prefree);
         for &segment in &prefree {
@@ -271,7 +270,7 @@ impl Segments {
         assert_eq!(of(State::Free), self.free.len());
         assert_eq!(of(State::Prefree), self.prefree.len());
         for (segment, valid) in valid.iter().enumerate() {
-            // A log has one kind of block; see `log_separation` for which.
+            // Each log has one kind of block: see the test `log_separation`.
             match self.state[segment] {
                 State::Free | State::Prefree => assert_eq!(*valid, 0),
                 State::Used => assert!(*valid > 0),

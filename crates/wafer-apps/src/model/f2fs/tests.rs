@@ -28,7 +28,7 @@ fn figure(app: &F2fs, name: &str) -> f64 {
     app.figures().into_iter().find(|f| f.name == name).unwrap().value
 }
 
-/// Linux without hints: all user data is warm. Each log has its handle, and every segment one kind.
+/// Linux without hints: all user data is warm. Each log has its handle, each segment one kind.
 #[test]
 fn log_separation() {
     let config = F2fsConfig { handles: vec![0, 1, 2, 3, 4, 5, 6], ..config() };
@@ -44,14 +44,14 @@ fn log_separation() {
     assert_eq!(bytes(4), app.counts.nodes * BLOCK);
     assert_eq!(bytes(2) + bytes(5), app.segments.stats().moved * BLOCK);
     assert_eq!(bytes(6), app.counts.meta * BLOCK);
-    // Metadata stays in its own area, all else behind it.
+    // Metadata stays in its own area, and everything else after it.
     let main = app.sizes.meta * BLOCK / LBA_BYTES;
     for c in out.iter().filter(|c| c.op == Op::Write) {
         assert_eq!(c.lba < main, c.placement == Placement(6));
     }
 }
 
-/// Without SSR everything is cleaned: the balance of a log, 1 + moved / users, and whole segments.
+/// Without SSR all space comes from cleaning: the balance of a log, 1 + moved / users.
 #[test]
 fn cleaning_frees_what_it_does_not_move() {
     let mut app = start(&F2fsConfig { ssr_below: 0, ..config() });
@@ -60,7 +60,7 @@ fn cleaning_frees_what_it_does_not_move() {
     let moved = figure(&app, "fill_at_cleaning");
     assert!((0.1..0.95).contains(&moved), "{moved}");
     let greedy = figure(&app, "application_waf");
-    // Everything written fills what cleaning and dying segments free.
+    // Writes fill the space freed by cleaning and by segments that became invalid by themselves.
     assert!(greedy > 1.05 && greedy < 1.2 / (1.0 - moved), "{greedy} {moved}");
     let mut app = start(&F2fsConfig { ssr_below: 40, ..config() });
     run(&mut app, 10_000);
@@ -68,7 +68,7 @@ fn cleaning_frees_what_it_does_not_move() {
     assert!(figure(&app, "application_waf") < greedy);
 }
 
-/// The drive is told of each segment that holds nothing, and of nothing that is in use.
+/// Every segment without valid blocks is discarded, and nothing in use is.
 #[test]
 fn discards_are_of_dead_blocks() {
     for discard in [Discard::Segment, Discard::Block, Discard::None] {
@@ -97,7 +97,7 @@ fn discards_are_of_dead_blocks() {
     }
 }
 
-/// With skewed popularity an oracle by file finds hot and cold data; Linux finds none.
+/// With skewed popularity, an oracle by file finds hot and cold data; Linux finds none.
 #[test]
 fn finer_temperatures() {
     let skewed = F2fsConfig { popularity: 1.2, ..config() };

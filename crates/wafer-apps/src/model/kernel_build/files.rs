@@ -1,4 +1,4 @@
-//! A file system behind the page cache: files get their place when they are written back.
+//! A file system behind the page cache: files get their location when they are written back.
 
 use std::collections::VecDeque;
 
@@ -7,7 +7,7 @@ use wafer_interface::{Command, Op};
 use super::part::{Part, What};
 use crate::model::area::{Area, Extent};
 
-/// A file, by its slot and the slot's use.
+/// A file: its slot, and how often the slot has been reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FileId {
     slot: u32,
@@ -17,12 +17,11 @@ pub(super) struct FileId {
 #[derive(Debug, Default)]
 struct Slot {
     version: u32,
-    /// Pages, while they are dirty.
+    /// Number of pages, while they are dirty.
     dirty: u64,
     extents: Vec<Extent>,
 }
 
-/// One file system.
 pub(super) struct FileSystem {
     part: Part,
     what: What,
@@ -72,7 +71,7 @@ impl FileSystem {
         file
     }
 
-    /// Deletes a file; nothing of one that was never written back reaches the drive.
+    /// Deletes a file; if it was never written back, nothing of it reaches the drive.
     pub(super) fn delete(&mut self, file: FileId, discard: bool, out: &mut Vec<Command>) {
         let slot = &mut self.slots[file.slot as usize];
         assert_eq!(slot.version, file.version, "deleted twice");
@@ -123,7 +122,7 @@ impl FileSystem {
         }
     }
 
-    /// Returns the numbers of files created, and of those deleted before they were written.
+    /// Returns the number of files created, and of those deleted before they were written.
     pub(super) fn counts(&self) -> (u64, u64) {
         (self.created, self.never_written)
     }

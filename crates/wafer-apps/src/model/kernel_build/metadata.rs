@@ -1,4 +1,4 @@
-//! Metadata of a file system: a journal ring, and blocks written in place later.
+//! Metadata of a file system: a journal ring, and blocks later written in place.
 
 use std::collections::VecDeque;
 
@@ -7,21 +7,21 @@ use wafer_random::Rng;
 
 use super::part::{PAGE, Part};
 
-/// Journal and metadata blocks of one file system.
+/// Journal and metadata blocks of a file system.
 pub(super) struct Metadata {
     journal: Part,
     /// Next page of the ring.
     at: u64,
     blocks: Part,
-    /// Blocks changed since the last commit, and whether each is.
+    /// Blocks changed since the last commit, and whether each block is among them.
     changed: Vec<u32>,
     is_changed: Vec<bool>,
-    /// Blocks not written in place since they changed, with the time, in this order.
+    /// Blocks not written in place since they changed, with the time, oldest first.
     dirty: VecDeque<(u32, f64)>,
     is_dirty: Vec<bool>,
 }
 
-/// Journal blocks of a commit in addition to the metadata: descriptor and commit record (JBD2).
+/// Journal blocks of a commit besides the metadata: descriptor and commit record (JBD2).
 const COMMIT_BLOCKS: u64 = 2;
 
 impl Metadata {
@@ -51,7 +51,7 @@ impl Metadata {
         }
     }
 
-    /// Writes the blocks changed since the last commit to the journal. Returns the bytes.
+    /// Writes the blocks changed since the last commit to the journal. Returns the bytes written.
     pub(super) fn commit(&mut self, out: &mut Vec<Command>) -> u64 {
         if self.changed.is_empty() {
             return 0;
@@ -75,7 +75,7 @@ impl Metadata {
         }
     }
 
-    /// Writes blocks that have been dirty since `before` in place. Returns the bytes.
+    /// Writes blocks in place that have been dirty since `before`. Returns the bytes written.
     pub(super) fn write_expired(&mut self, before: f64, out: &mut Vec<Command>) -> u64 {
         let mut bytes = 0;
         while let Some(&(block, _)) = self.dirty.front().filter(|(_, since)| *since <= before) {

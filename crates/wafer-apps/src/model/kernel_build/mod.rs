@@ -3,16 +3,16 @@
 //! KIOXIA's performance brief on the XD8 (2025): Linux 6.12.1 with `make -j64`, the root file system on one namespace,
 //! /tmp and swap on another, 128 GB of memory or 8 GB.
 //!
-//! What it follows: every compilation makes a temporary file in /tmp and an object in the tree. Files are dirty in the
-//! page cache first and get their place when they are written back (delayed allocation): after `dirty_expire`, or when
-//! more than `page_cache` is dirty. So a file deleted before that never reaches the drive. Places are taken by next
-//! fit, which circulates through the file system. Each file system has a journal, a ring, written every `commit` with
-//! the metadata blocks that changed, and writes these in place when they have been dirty for `dirty_expire`. Under a
-//! memory limit processes are swapped out; slots come from clusters of 256 pages, as in the kernel's swap allocation
-//! (mm/swapfile.c), and are free again when the process ends.
+//! Every compilation creates a temporary file in /tmp and an object in the tree. Files start out dirty in the page
+//! cache and get their location at writeback (delayed allocation): after `dirty_expire`, or when more than
+//! `page_cache` is dirty. A file deleted before that never reaches the drive. Space is allocated by next fit, which
+//! circulates through the file system. Each file system has a journal ring. Every `commit` seconds, it receives the
+//! metadata blocks that changed; they are written in place once they have been dirty for `dirty_expire`. Under a
+//! memory limit, processes are swapped out. Slots come from clusters of 256 pages, as in the kernel's swap allocation
+//! (mm/swapfile.c), and are freed when the process ends.
 //!
-//! The brief gives no sizes, shares or lifetimes: those are assumptions, calibrated so that the shares of the bytes are
-//! those stated in docs/studies/models.md.
+//! The brief gives no sizes, shares or lifetimes. Those are assumptions, calibrated to give the shares of bytes stated
+//! in docs/studies/models.md.
 
 mod files;
 mod metadata;
@@ -124,7 +124,7 @@ const WHATS: [(What, &str, &str); 5] = [
     (What::Swap, "swap_share", "swap, of the bytes written"),
 ];
 
-/// Metadata blocks that a file's creation or deletion changes: inode and directory, occasionally a bitmap.
+/// Metadata blocks changed by creating or deleting a file: inode and directory, occasionally a bitmap.
 const TOUCHED: u32 = 2;
 
 impl KernelBuildConfig {
@@ -228,16 +228,15 @@ pub(super) struct KernelBuild {
     now: f64,
     root: FileSystem,
     tmp: FileSystem,
-    /// Metadata of both.
+    /// Metadata of the two file systems.
     metadata: [Metadata; 2],
     swap: Swap,
     /// Object of each source file.
     objects: Vec<Option<FileId>>,
     loaded: usize,
-    /// Objects compiled in this iteration, and the order in which the tree is walked.
+    /// Objects compiled in this iteration, and the first one compiled.
     compiled: usize,
     first: usize,
-    /// Running compilations.
     running: VecDeque<Running>,
     kept: Vec<FileId>,
     committed: f64,
@@ -286,7 +285,7 @@ impl KernelBuild {
         })
     }
 
-    /// Draws an exponential number of pages with this mean of bytes, at least one.
+    /// Draws an exponentially distributed number of pages, at least one, for a mean in bytes.
     fn pages(&mut self, mean: Bytes) -> u64 {
         let u = (self.sizes.next64() >> 11) as f64 / (1u64 << 53) as f64;
         let bytes = -libm::log(1.0 - u) * mean.0 as f64;
@@ -304,7 +303,6 @@ impl KernelBuild {
         self.metadata[0].touch(TOUCHED, self.now, &mut self.choices);
     }
 
-    /// Ends the compilations that are due.
     fn end_compilations(&mut self, out: &mut Vec<Command>) {
         while self.running.front().is_some_and(|r| r.ends <= self.now) {
             let Some(ended) = self.running.pop_front() else { break };
@@ -351,7 +349,7 @@ impl KernelBuild {
         }
     }
 
-    /// Ends an iteration: its kept files are deleted, and the next begins elsewhere in the tree.
+    /// Ends an iteration: deletes its kept files, and begins the next elsewhere in the tree.
     fn next_iteration(&mut self, out: &mut Vec<Command>) {
         for file in std::mem::take(&mut self.kept) {
             self.tmp.delete(file, self.config.discard, out);

@@ -4,7 +4,7 @@ use wafer_interface::{Command, Op, Placement};
 
 use crate::model::application::command;
 
-/// Bytes of a page, the unit of caches and swap.
+/// Page size in bytes, the unit of caches and swap.
 pub(super) const PAGE: u64 = 4096;
 
 /// Kinds of data, for the counts.
@@ -27,7 +27,7 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// Splits pages off the front, as far as there are any.
+    /// Splits off the first `pages` pages, or as many as there are.
     pub(super) fn split(&mut self, pages: u64) -> Part {
         let pages = pages.min(self.pages);
         let front = Part { pages, ..*self };

@@ -1,8 +1,8 @@
-//! Swap: slots of a page, taken cluster by cluster.
+//! Swap: slots of one page, allocated cluster by cluster.
 //!
-//! As mm/swapfile.c allocates on solid-state drives: a cluster of 256 slots is taken from the list of
-//! free clusters and filled in order; a cluster whose slots are all free again goes to the end of
-//! the list. Without a free cluster, free slots are looked for in the others.
+//! Slots are allocated as in mm/swapfile.c on solid-state drives. A cluster of 256 slots is taken
+//! from the list of free clusters and filled in order; a cluster whose slots are all free again goes
+//! to the end of the list. Without a free cluster, the others are searched for free slots.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,6 @@ use super::part::{PAGE, Part};
 /// Slots of a cluster (SWAPFILE_CLUSTER).
 pub(super) const CLUSTER: u64 = 256;
 
-/// The swap area.
 pub(super) struct Swap {
     part: Part,
     used: Vec<bool>,
@@ -67,7 +66,7 @@ impl Swap {
         Some(self.scan)
     }
 
-    /// Swaps pages out and appends their slots. Returns the bytes written.
+    /// Swaps pages out and appends their slots to `slots`. Returns the bytes written.
     pub(super) fn out(&mut self, pages: u64, slots: &mut Vec<u64>, out: &mut Vec<Command>) -> u64 {
         let before = slots.len();
         for _ in 0..pages {
@@ -77,7 +76,7 @@ impl Swap {
             self.in_use += 1;
             slots.push(slot);
         }
-        // Neighbours are written together.
+        // Adjacent slots are written together.
         let mut run = before;
         for i in before + 1..=slots.len() {
             if i == slots.len() || slots[i] != slots[i - 1] + 1 {

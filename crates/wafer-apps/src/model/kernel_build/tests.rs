@@ -29,7 +29,7 @@ fn figure(app: &KernelBuild, name: &str) -> f64 {
     app.figures().into_iter().find(|f| f.name == name).unwrap().value
 }
 
-/// The page cache decides whether files that live shortly reach the drive.
+/// The page cache decides whether short-lived files reach the drive.
 #[test]
 fn short_lived_files_stay_in_a_large_page_cache() {
     let short = KernelBuildConfig { kept: 0.0, ..config() };
@@ -43,7 +43,7 @@ fn short_lived_files_stay_in_a_large_page_cache() {
     assert!(figure(&app, "tmp_share") > 0.5);
 }
 
-/// /tmp goes through the whole namespace, again and again.
+/// /tmp circulates through the whole namespace.
 #[test]
 fn tmp_circulates() {
     let (app, out) = run(&config(), 20_000);
@@ -80,7 +80,7 @@ fn swap_stays_in_its_area() {
 fn every_written_byte_is_counted_once() {
     let (app, out) = run(&KernelBuildConfig { discard: true, ..config() }, 10_000);
     let bytes: u64 = out.iter().filter(|c| c.op == Op::Write).map(Command::bytes).sum();
-    // The load counts as objects, journal and metadata too.
+    // The load, too, counts as objects, journal and metadata.
     assert_eq!(bytes, app.written.iter().sum::<u64>());
     assert!(out.iter().any(|c| c.op == Op::Deallocate));
     assert!(figure(&app, "iterations") > 1.0);

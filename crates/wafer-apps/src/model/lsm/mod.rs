@@ -1,12 +1,12 @@
 //! LSM store: a log-structured merge tree with levelled compaction, as in RocksDB and similar stores.
 //!
-//! What it follows (O'Neil et al. 1996; RocksDB wiki, "Leveled Compaction", "Write Ahead Log"): a write
-//! goes to the write-ahead log and the memtable. A full memtable becomes a sorted file of level 0, and
-//! its log is deleted. When level 0 has `l0_files` files, all of them are merged with what they
-//! overlap of level 1; when a deeper level exceeds its size, one of its files is merged with what it
-//! overlaps of the next, the file with the smallest share of overlap first (RocksDB's
-//! `kMinOverlappingRatio`). Merging drops older copies, and at the last level deleted keys. Files are
-//! written front to back and deleted whole; with `trim` they are deallocated then.
+//! The model follows O'Neil et al. 1996 and the RocksDB wiki ("Leveled Compaction", "Write Ahead
+//! Log"). A write goes to the write-ahead log and the memtable. A full memtable becomes a sorted file
+//! of level 0, and its log is deleted. When level 0 has `l0_files` files, all of them are merged with
+//! the files of level 1 that they overlap. When a deeper level exceeds its size, one of its files is
+//! merged with those it overlaps in the next level: the file with the smallest share of overlap first
+//! (RocksDB's `kMinOverlappingRatio`). Merging drops older copies and, at the last level, deleted
+//! keys. Files are written front to back and deleted whole; with `trim` they are deallocated then.
 //!
 //! Every key of every file is simulated, so write amplification follows from the overlaps.
 
@@ -88,11 +88,11 @@ impl Default for LsmConfig {
     }
 }
 
-/// Unit of space.
+/// Allocation unit.
 const PAGE: u64 = 4096;
-/// Bytes of a write of a sorted file (RocksDB's `writable_file_max_buffer_size`).
+/// Bytes per write of a sorted file (RocksDB's `writable_file_max_buffer_size`).
 const WRITE: u64 = 1 << 20;
-/// Maximum live data, as a share of the namespace: files being merged exist twice.
+/// Maximum live data as a share of the namespace: files being merged exist twice.
 const MOST_FILL: f64 = 0.8;
 
 impl LsmConfig {
@@ -133,8 +133,8 @@ impl LsmConfig {
         Ok(keys)
     }
 
-    /// Bytes that the store takes at worst in addition to its data: level 0 and the log, and the outputs of a merge
-    /// while its inputs are still there.
+    /// Returns the maximum space used besides the data, in bytes: level 0 and the log, and the outputs of a merge
+    /// while its inputs still exist.
     fn beside(&self) -> f64 {
         let level0 = self.memtable.0 * u64::from(self.l0_files);
         let upper = (level0 + 2 * self.level1.0) as f64;
@@ -142,7 +142,7 @@ impl LsmConfig {
         (level0 + 3 * self.memtable.0 + self.wal_write.0) as f64 + upper.max(deeper)
     }
 
-    /// Data with the old copies above the last level: about one in `ratio`.
+    /// Returns the bytes of the data and of old copies above the last level: about one in `ratio`.
     fn data(&self, bytes: u64) -> f64 {
         self.fill * bytes as f64 * (1.0 + 1.2 / self.ratio) + self.level1.0 as f64
     }
@@ -156,7 +156,7 @@ impl Configuration for LsmConfig {
 
     fn memory(&self, space: &Space) -> Result<u64, InvalidKey> {
         self.check(space)?;
-        // Every key of every file, and a merge in hand.
+        // Every key of every file, and a merge in progress.
         let records =
             (self.data(space.first().bytes) + self.beside()) / self.record.0.max(1) as f64;
         Ok(records as u64 * 8)
@@ -171,7 +171,7 @@ pub(super) struct Lsm {
     config: LsmConfig,
     area: Area,
     tree: Tree,
-    /// Records of the memtable: a key, its upper bit for a deletion, in the order of writing.
+    /// Keys of the memtable in the order of writing; the upper bit marks a deletion.
     memtable: Vec<u32>,
     /// Extents of the log, bytes written to them, and bytes of records not yet written.
     wal: Vec<Extent>,
@@ -220,7 +220,7 @@ impl Lsm {
         handle.map_or(Placement::NONE, |handle| Placement(*handle))
     }
 
-    /// Allocates the extents of a file; if there is no room, there are none, which is counted.
+    /// Allocates the extents of a file; without enough room, counts the failure and returns none.
     fn allocate(&mut self, bytes: u64) -> Vec<Extent> {
         let taken = self.area.take(bytes.div_ceil(PAGE));
         self.counts.without_room += u64::from(taken.is_none());
@@ -245,7 +245,7 @@ impl Lsm {
 
     fn new_wal(&mut self) {
         if self.config.wal {
-            // Room for every record, and for the last write to be rounded up.
+            // Room for every record, and for rounding up the last write.
             let bytes = self.config.memtable.0 + self.config.record.0 + self.config.wal_write.0;
             self.wal = self.allocate(bytes);
         }
@@ -260,7 +260,7 @@ impl Lsm {
         }
         self.wal_pending += self.config.record.0;
         let write = self.config.wal_write.0;
-        // A record larger than a group goes in several writes.
+        // A record larger than a group takes several writes.
         while self.wal_pending >= write {
             self.write_log(write, out);
             self.wal_pending -= write;
@@ -333,7 +333,7 @@ impl Lsm {
 }
 
 impl Application for Lsm {
-    /// Loads all keys in an order that is neither sorted nor random: a multiplicative walk.
+    /// Loads all keys in an order neither sorted nor random: a multiplicative walk.
     fn load(&mut self, out: &mut Vec<Command>) -> bool {
         let before = out.len();
         let keys = self.keys.records();
@@ -349,7 +349,7 @@ impl Application for Lsm {
     fn step(&mut self, out: &mut Vec<Command>) {
         if self.chance(self.config.reads) {
             let key = self.keys.draw();
-            // A point read: one block of the newest file that has the key.
+            // A point read: one page of the newest file that has the key.
             if let Some((extents, position)) = self.tree.find(key) {
                 let mut page = position as u64 * self.config.record.0 / PAGE;
                 for &(first, count) in extents {
@@ -400,7 +400,7 @@ impl Application for Lsm {
     }
 }
 
-/// Returns a stride that visits every key: near the golden section, without a common divisor.
+/// Returns a stride that visits every key: near the golden section, coprime with their number.
 fn walk(keys: u64) -> u64 {
     let gcd = |mut a: u64, mut b: u64| {
         while b > 0 {

@@ -29,9 +29,9 @@ fn figure(app: &Lsm, name: &str) -> f64 {
     app.figures().into_iter().find(|f| f.name == name).unwrap().value
 }
 
-/// Write amplification of levelled compaction: 1 for the log, 1 for the flush, and for each level at
-/// most the ratio of sizes plus one (a file of the upper level meets about `ratio` of the lower), at
-/// least a third of it.
+/// Write amplification of levelled compaction: 1 for the log, 1 for the flush, and for each level
+/// between a third of and the full size ratio plus one (a file of the upper level overlaps about
+/// `ratio` of the lower).
 #[test]
 fn levelled_write_amplification() {
     for ratio in [4.0, 8.0] {
@@ -46,28 +46,28 @@ fn levelled_write_amplification() {
         let least = 1.0 + (levels - 1.0) * ratio / 3.0;
         assert!(levels >= 3.0 || ratio > 4.0);
         assert!((least..most).contains(&compaction), "{ratio}: {levels} levels, {compaction}");
-        // Old copies stand in the upper levels only: about 1/ratio of the data.
+        // Old copies exist only in the upper levels: about 1/ratio of the data.
         let space = figure(&app, "space_amplification");
         assert!((1.0..1.0 + 2.5 / ratio).contains(&space), "{space}");
         assert_eq!(figure(&app, "without_room"), 0.0);
     }
 }
 
-/// Deleted keys leave nothing behind once they have reached the last level.
+/// Deleted keys leave no trace once they have reached the last level.
 #[test]
 fn deletions_reclaim_space() {
     let config = LsmConfig { deletes: 0.8, ..config() };
     let mut app = start(&config, 64 << 20);
     run(&mut app, 400_000);
     let live = app.tree.check_invariants().values().filter(|live| **live).count() as f64;
-    // Every key was written last by a put with one chance in five.
+    // The last write of a key was a put with one chance in five.
     let share = live / app.keys.records() as f64;
     assert!((share - 0.2).abs() < 0.05, "{share}");
-    // Deletions stay in the upper levels until these are full.
+    // Deletions stay in the upper levels until those are full.
     assert!(figure(&app, "space_amplification") < 1.0);
 }
 
-/// What the drive is told: no file is overwritten while it lives, and each is deallocated when it goes.
+/// No file is overwritten while it exists, and each is deallocated when it is deleted.
 #[test]
 fn files_are_written_once_and_deallocated() {
     let mut app = start(&config(), 64 << 20);
@@ -109,7 +109,7 @@ fn levels_have_handles() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 32, ..Default::default() })]
 
-    /// The tree holds what a map of keys holds, after any writes and deletions.
+    /// The tree holds the same keys as a map, after any writes and deletions.
     #[test]
     fn the_tree_is_a_map(
         records in proptest::collection::vec((0u32..500, 0u32..4), 1..4000),

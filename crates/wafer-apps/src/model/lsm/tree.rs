@@ -2,10 +2,10 @@
 
 use crate::model::area::Extent;
 
-/// The upper bit of a key in memtable and files: it is deleted.
+/// The upper bit of a key in memtable and files: the key is deleted.
 pub(super) const DELETED: u32 = 1 << 31;
 
-/// A sorted file. Keys ascend; the upper bit says that one is deleted.
+/// A sorted file. Keys ascend; the upper bit marks a deletion.
 #[derive(Clone, Debug, Default)]
 pub(super) struct File {
     pub(super) keys: Vec<u32>,
@@ -23,7 +23,7 @@ impl File {
     }
 }
 
-/// All files: level 0 newest last, deeper levels by key without overlap.
+/// All files: level 0 with the newest last, deeper levels by key without overlap.
 #[derive(Debug)]
 pub(super) struct Tree {
     level0: Vec<File>,
@@ -31,7 +31,7 @@ pub(super) struct Tree {
     deeper: Vec<Vec<File>>,
     per_file: usize,
     l0_files: usize,
-    /// Records of level 1, and how many times more the next has.
+    /// Number of records in level 1, and the size ratio of the next level.
     level1: f64,
     ratio: f64,
 }
@@ -39,7 +39,7 @@ pub(super) struct Tree {
 /// A merge that is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Merge {
-    /// Level 0 with what it overlaps of level 1.
+    /// Level 0 with the files it overlaps in level 1.
     Level0,
     /// A file of level 1 + the first number, by position, with the next level.
     File(usize, usize),
@@ -54,7 +54,7 @@ pub(super) fn sorted(records: Vec<u32>) -> Vec<u32> {
     last.map(|&(_, i)| records[i as usize]).collect()
 }
 
-/// Merges two lists; where both have a key, the newer one stays.
+/// Merges two lists; if both have a key, keeps the newer one.
 fn merged(newer: &[u32], older: &[u32]) -> Vec<u32> {
     let mut all = Vec::with_capacity(newer.len() + older.len());
     let (mut i, mut j) = (0, 0);
@@ -102,7 +102,7 @@ impl Tree {
         for (level, files) in self.deeper.iter().enumerate() {
             let records: usize = files.iter().map(|f| f.keys.len()).sum();
             if records as f64 > most {
-                // The smallest overlap for its size; the first of equals.
+                // The smallest overlap relative to the file's size; the first one at a tie.
                 let overlap = |f: &File| {
                     let below: usize = self.overlapped(level + 1, f).map(|f| f.keys.len()).sum();
                     below as f64 / f.keys.len().max(1) as f64
@@ -116,7 +116,7 @@ impl Tree {
         None
     }
 
-    /// Returns the files of a deeper level, by index into `deeper`, that a file overlaps.
+    /// Returns the files of a deeper level, given by index into `deeper`, that a file overlaps.
     fn overlapped(&self, level: usize, file: &File) -> impl Iterator<Item = &File> {
         let files = self.deeper.get(level).map_or(&[][..], Vec::as_slice);
         let from = files.partition_point(|f| f.last() < file.first());
@@ -124,8 +124,8 @@ impl Tree {
         files[from..].iter().take_while(move |f| f.first() <= last)
     }
 
-    /// Removes the inputs of a merge. Returns the level of the outputs, counted from 0, the keys of the
-    /// outputs, and the inputs.
+    /// Removes the inputs of a merge. Returns the level of the outputs, counted from 0, their keys, and
+    /// the inputs.
     pub(super) fn merge(&mut self, merge: Merge) -> (usize, Vec<Vec<u32>>, Vec<File>) {
         let (upper, to) = match merge {
             Merge::Level0 => (std::mem::take(&mut self.level0), 0),
@@ -134,7 +134,7 @@ impl Tree {
         if self.deeper.len() <= to {
             self.deeper.resize_with(to + 1, Vec::new);
         }
-        // Level 0 newest last.
+        // Level 0 has its newest file last.
         let mut keys = Vec::new();
         for file in &upper {
             keys = merged(&file.keys, &keys);
@@ -159,7 +159,7 @@ impl Tree {
         (to + 1, outputs, inputs)
     }
 
-    /// Puts the outputs of a merge into their level.
+    /// Inserts the outputs of a merge into their level.
     pub(super) fn install(&mut self, level: usize, files: Vec<File>) {
         let Some(first) = files.first().map(File::first) else { return };
         let there = &mut self.deeper[level - 1];
@@ -182,7 +182,7 @@ impl Tree {
         None
     }
 
-    /// Every key that is there, with its newest state: what a reader of all files would see.
+    /// Returns every key with its newest state, as a reader of all files would see it.
     #[cfg(test)]
     pub(super) fn check_invariants(&self) -> std::collections::BTreeMap<u32, bool> {
         let mut seen = std::collections::BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Tables of subsystems, and what is wrong with some.
+//! Valid and invalid tables of subsystems.
 
 use super::*;
 
