@@ -25,7 +25,7 @@ class DeviceKeys(TypedDict, total=False):
     reclaim_unit_count: int
     """Number of physical reclaim units in all groups. Give this or ``overprovisioning``, not both."""
     overprovisioning: float
-    """(physical - logical) / logical capacity. The number of reclaim units becomes ``floor(capacity * (1 +
+    """(physical - logical) / logical capacity. The number of reclaim units is ``floor(capacity * (1 +
     overprovisioning) / reclaim_unit.size)``. Give this or ``reclaim_unit.count``, not both.
     """
     handles: int
@@ -164,7 +164,7 @@ class DeviceKeys(TypedDict, total=False):
     timing_erase_us: float
     """Time to erase a block of all planes."""
     timing_block: str | int
-    """Size of a block over all planes: what one erase frees."""
+    """Size of a block over all planes, which is the unit of an erase."""
     timing_slice_us: float
     """Time after which a program yields to a waiting read. 0: never."""
     timing_erase_slice_us: float
@@ -218,8 +218,8 @@ class DeviceKeys(TypedDict, total=False):
     hosts.
     """
     timing_gc_knee: float
-    """Share of the rate at which dies keep up with hosts and relocation, from which ``gc_credit`` applies.
-    Below it, garbage collection is ahead.
+    """``gc_credit`` applies from this share of the rate at which dies keep up with hosts and relocation. Below
+    it, garbage collection is ahead.
     """
     timing_gc_host_rate: str | int
     """Maximum host write rate, in bytes per second, while garbage collection moves at least one page for every
