@@ -136,7 +136,7 @@ pub enum MediaWork {
 
 /// Observes a device. Every hook is empty by default, and with `()` as the observer, the calls vanish at compile time.
 pub trait Observer {
-    /// Returns whether the device keeps attribution of relocations to handles, which costs a few percent of speed and 4
+    /// Returns whether the device keeps attribution of relocations to handles, which costs about 15 % of speed and 4
     /// bytes per handle and reclaim unit. Called once, when the device is created.
     fn wants_attribution(&self) -> bool {
         false

@@ -9,6 +9,8 @@ mod fio_jobs;
 mod interface;
 mod model;
 mod pace_table;
+#[cfg(not(target_arch = "wasm32"))]
+mod scans;
 mod tenants;
 #[cfg(not(target_arch = "wasm32"))]
 mod trace;

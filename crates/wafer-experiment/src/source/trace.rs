@@ -9,6 +9,7 @@ use serde_json::json;
 use wafer_trace::{Scan, Trace, TraceOptions, TraceStream, TraceTarget};
 
 use super::interface::{Built, Host, Kind, Source, SourceTarget, Workload, depth_fault};
+use super::scans::scan;
 use crate::error::LabError;
 use wafer_config::{Files, Layers, schema as schemas};
 
@@ -89,11 +90,8 @@ impl TraceSource {
         if let Some(scans) = self.scans.get() {
             return Ok(scans);
         }
-        let mut scans = Vec::new();
-        for trace in &self.traces {
-            let scan = Scan::of(&trace.file, &trace.options, &|_| true)?;
-            scans.push(Arc::new(scan.ok_or(LabError::Cancelled)?));
-        }
+        let scans = self.traces.iter().map(|trace| scan(&trace.file, &trace.options));
+        let scans = scans.collect::<Result<Vec<_>, _>>()?;
         Ok(self.scans.get_or_init(|| scans))
     }
 
