@@ -29,7 +29,7 @@ impl Default for Latencies {
 }
 
 /// Returns the class of a latency: eight for each power of two.
-fn class(time: Time) -> usize {
+pub(crate) fn class(time: Time) -> usize {
     if time < 8 {
         return time as usize;
     }

@@ -5,6 +5,8 @@ use std::iter;
 use wafer_media::Time;
 use wafer_record::time::{IntervalSeries, TimeSeries};
 
+use crate::latencies;
+
 /// Maximum number of intervals.
 const MOST: usize = 1000;
 /// Initial length of an interval, nanoseconds.
@@ -45,10 +47,9 @@ impl Interval {
     }
 }
 
+/// Returns the class of a latency, from 8 ns on.
 fn class(time: Time) -> usize {
-    let time = time.max(8);
-    let power = 63 - time.leading_zeros();
-    (((power as usize - 3) << 3) + (time >> (power - 3) & 7) as usize).min(CLASSES - 1)
+    (latencies::class(time.max(8)) - 8).min(CLASSES - 1)
 }
 
 /// Returns the upper end of a class.
