@@ -32,6 +32,6 @@ mod streams;
 mod text;
 
 pub use presets::{Preset, presets};
-pub use session::Session;
+pub use session::{Session, WITHOUT_VOLUME};
 pub use settings::{Settings, WorkloadSettings};
 pub use streams::{Pattern, Stream};

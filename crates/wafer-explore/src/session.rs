@@ -112,12 +112,15 @@ fn read(settings: &Value) -> Result<Settings, Refusal> {
     })
 }
 
+/// What is wrong with an experiment without a volume.
+pub const WITHOUT_VOLUME: &str = "missing; the run in a page has no other end";
+
 /// Returns the experiment of settings, checked and ready to run.
 fn checked(settings: &Settings) -> Result<Checked, Refusal> {
     let text = settings.experiment();
     let experiment = Experiment::from_text(Path::new(NAME), &text, &Options::default())?;
     if experiment.volume.is_none() {
-        let text = format!("{NAME}: volume: missing; a page's run has no other end");
+        let text = format!("{NAME}: volume: {WITHOUT_VOLUME}");
         return Err(Refusal { text, key: Some("volume".to_owned()) });
     }
     Ok(experiment.check()?)

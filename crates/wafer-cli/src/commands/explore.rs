@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use wafer_config::Layers;
-use wafer_explore::{Preset, presets};
+use wafer_explore::{Preset, WITHOUT_VOLUME, presets};
 use wafer_lab::LabError;
 use wafer_record::files::read_text;
 use wafer_record::{Outputs, write_text};
@@ -44,7 +44,7 @@ fn read(path: &Path) -> Result<Preset, LabError> {
     let read = Preset::read(&title.unwrap_or_default(), path, &text)?;
     if read.settings.volume.is_none() {
         let layers = Layers::from_text(&path.display().to_string(), &text)?;
-        return Err(layers.error("volume", "missing; the run in a page has no other end").into());
+        return Err(layers.error("volume", WITHOUT_VOLUME).into());
     }
     Ok(read)
 }
