@@ -41,11 +41,15 @@ def json_array():
     return json.dumps([{"time": 1, "stats": {"hbmw": str(h), "mbmw": m}} for h, m in SAMPLES])
 
 
+def json_in_words():
+    return "\n".join(json.dumps({"hbmw": hex(h), "mbmw": f"{m:,}"}) for h, m in SAMPLES)
+
+
 def csv_log():
     return "# source\nhost_bytes,media_bytes,ruh0\n" + "".join(f"{h},{m},1\n" for h, m in SAMPLES)
 
 
-@pytest.mark.parametrize("log", [text_log, json_log, json_array, csv_log])
+@pytest.mark.parametrize("log", [text_log, json_log, json_array, json_in_words, csv_log])
 def test_counters_are_read_in_every_form(tmp_path, log):
     path = tmp_path / "log"
     path.write_text(log())
@@ -71,6 +75,7 @@ def test_samples_without_new_writes_are_merged(tmp_path):
         ("a,b\n1,2\n", ":1: no column host_bytes or hbmw, and not output of `nvme fdp stats`"),
         ("host_bytes,media_bytes\n1,x\n", ":2: expected numbers"),
         ("host_bytes,media_bytes\n1\n", ":2: expected numbers"),
+        ('\n{"hbmw": "12 GB", "mbmw": 3}', ":2: expected numbers"),
         ("host_bytes,media_bytes\n5,5\n4,6\n", ":3: counters decrease"),
         ("host_bytes,media_bytes\n1,1\n2,2\n", "at least 10"),
         ("volume,waf\n1,1\n2,1.5\n", "need the capacity"),
@@ -439,6 +444,36 @@ def test_what_is_known_has_to_be_a_configuration(warp, known):
     path, _ = warp
     with pytest.raises(wafer.ConfigError, match=rf"^known: .*{next(iter(known))}"):
         wafer.calibrate(path, "1GiB", known=known)
+
+
+@pytest.mark.parametrize("key", ["gc_policy", "gc.background_free", "reclaim_unit_size", "page", "gc"])
+def test_what_is_searched_is_not_known(warp, key):
+    path, _ = warp
+    with pytest.raises(
+        wafer.ConfigError, match=r"^known: .* has its own argument or is a result of the search$"
+    ):
+        wafer.calibrate(path, "1GiB", known={key: {"policy": "fifo"} if key == "gc" else "fifo"})
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("page", "3KiB"),
+        ("handles", 1.5),
+        ("reserve", 1.5),
+        ("threads", -1),
+        ("seed", "1"),
+        ("fraction", "0.5"),
+        ("time_limit", float("inf")),
+        ("structures", []),
+        ("structures", ["greedy"]),
+        ("known", 5),
+    ],
+)
+def test_wrong_arguments_are_named_before_the_search(warp, name, value):
+    path, _ = warp
+    with pytest.raises((wafer.ConfigError, TypeError), match=rf"^{name}: "):
+        wafer.calibrate(path, "1GiB", **{name: value})
 
 
 def test_timing_is_fitted_as_on_the_command_line(tmp_path, monkeypatch):

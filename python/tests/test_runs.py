@@ -249,6 +249,42 @@ def test_ctrl_c_stops_a_run_within_a_second():
     assert time.monotonic() - sent < 1.0 or os.getloadavg()[0] > 2 * (os.cpu_count() or 1)
 
 
+# The interpreter must not end while the thread of the run is in Python code.
+BUSY = """
+import os, signal, sys, threading, time, wafer
+device = wafer.Device("warp", capacity="64MiB", reclaim_unit_size="1MiB", overprovisioning=0.5)
+job = wafer.fio_text("[w]\\nrw=randwrite\\nbs=4k\\nsize=100%\\nnorandommap=1\\ntime_based=1\\nruntime=1d\\n")
+class Slow(wafer.Policy):
+    def select_victim(self, rus):
+        print("busy", flush=True)
+        end = time.monotonic() + 30
+        while time.monotonic() < end:
+            pass
+        return 0
+def stop(function, *arguments):
+    threading.Timer(1, function, arguments).start()
+how = sys.argv[1]
+if how == "raise":
+    stop(os.kill, os.getpid(), signal.SIGINT)
+    try:
+        wafer.run(device, job, volume="20x", policy=Slow())
+    except KeyboardInterrupt:
+        print("interrupted")
+else:
+    with wafer.interruptible() as cancel:
+        stop(cancel.cancel) if how == "cancel" else stop(os.kill, os.getpid(), signal.SIGINT)
+        wafer.run(device, job, volume="20x", policy=Slow(), cancel=cancel)
+print("after")
+"""
+
+
+@pytest.mark.parametrize("how", ["cancel", "signal", "raise"])
+def test_python_code_of_a_stopped_run_is_interrupted(how):
+    done = subprocess.run([sys.executable, "-c", BUSY, how], capture_output=True, text=True, timeout=25)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ("busy\ninterrupted\nafter\n" if how == "raise" else "busy\nafter\n")
+
+
 def test_ctrl_c_on_the_command_line_leaves_no_file(tmp_path):
     (tmp_path / "job.fio").write_text(RANDOM_JOB)
     arguments = ["run", "--device", "warp", "--set", "capacity=4GiB", "--set", "overprovisioning=0.3"]

@@ -24,6 +24,25 @@ def blkparse(tmp_path):
     return path
 
 
+def test_a_trace_that_has_changed_is_read_again(tmp_path):
+    path = tmp_path / "t.csv"
+
+    def write(count):
+        path.write_text("".join(f"0,{i * 8},4096,W,{i / 1000}\n" for i in range(count)))
+
+    write(1000)
+    device = wafer.Device("warp", capacity="64MiB", reclaim_unit_size="1MiB", overprovisioning=0.5)
+    trace = wafer.trace(path, format="spc", map="compact")
+    placed = wafer.trace(path, format="spc", placement=lambda chunk: chunk.length * 0)
+    assert wafer.run(device, trace).host_bytes == 1000 * 4096
+    write(3000)
+    assert wafer.run(device, trace).host_bytes == 3000 * 4096
+    with pytest.raises(
+        wafer.ConfigError, match=r"t.csv: has changed since its requests were given placement"
+    ):
+        wafer.run(device, placed)
+
+
 def test_a_trace_is_read_as_arrays(blkparse):
     path = blkparse.with_suffix(".damaged")
     path.write_text(blkparse.read_text() + "8,0 0 1 99.0 2 D W 1 + none [db]\n")

@@ -71,7 +71,7 @@ def columns(runs: Sequence[Run], by: str) -> dict[str, Any]:
     table: dict[str, Any] = {
         "run": [name for name, count in zip(names, counts) for _ in range(count)],
         # NumPy arrays have no null, which is the seed of a measured drive.
-        "seed": seeds if None in seeds else np.array(seeds),
+        "seed": seeds if None in seeds else np.array(seeds, dtype=np.uint64),
     }
     for key in parts[0]:
         found = [part[key] for part in parts]

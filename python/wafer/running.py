@@ -150,7 +150,9 @@ class Experiment:
         return None if path is None else Path(path)
 
     def memory_bytes(self) -> int:
-        """Reads the workload and returns the bytes of memory that a run takes, including the workload.
+        """Reads the workload and returns the bytes of memory that a run takes.
+
+        Arrays of commands do not count, because they are in memory already.
 
         Returns
         -------

@@ -48,7 +48,9 @@ class Mean:
             return f"{self.value:.4g} (one value)"
         if not math.isfinite(self.half):
             return f"{self.value:.4g} ± {self.half:.4g}"
-        digits = 3 if self.half == 0 else max(0, min(6, 1 - math.floor(math.log10(self.half))))
+        digits = 3 if self.half == 0 else max(0, 1 - math.floor(math.log10(self.half)))
+        if digits > 6:
+            return f"{self.value:.4g} ± {self.half:.2g}"
         return f"{self.value:.{digits}f} ± {self.half:.{digits}f}"
 
 

@@ -80,7 +80,7 @@ class Workload:
 def _unpickle(maker: str, arguments: tuple[Any, ...]) -> Workload:
     makers: dict[str, Callable[..., Workload]] = {
         "fio_text": lambda text, name: fio_text(text, name=name),
-        "table": lambda text, folder: _table(text, folder),
+        "table": lambda text, folder, label="workload": _table(text, folder, label),
         "commands": lambda *fields: Commands(*fields),
         "placed": lambda text, folder, placements: _placed(text, folder, placements),
     }
@@ -164,8 +164,9 @@ def workload(table: Mapping[str, Any], *, folder: str | os.PathLike[str] = ".") 
         return _table(text, os.fspath(Path(file("folder", folder)).resolve()))
 
 
-def _table(text: str, folder: str) -> Workload:
-    return Workload(_wafer.Workload.from_toml("workload", text, folder), ("table", (text, folder)))
+def _table(text: str, folder: str, label: str = "workload") -> Workload:
+    """Returns the workload of a document; the label is its name in runs."""
+    return Workload(_wafer.Workload.from_toml(label, text, folder), ("table", (text, folder, label)))
 
 
 def model(name: str, **parameters: Any) -> Workload:
@@ -190,7 +191,9 @@ def model(name: str, **parameters: Any) -> Workload:
     'model'
     """
     instance("name", name, str)
-    return workload({"model": name, **parameters})
+    text = _toml.document({"workload": {"model": name, **parameters}})
+    with of_a_dict("workload", name):
+        return _table(text, os.fspath(Path.cwd().resolve()), name)
 
 
 def models() -> dict[str, str]:
@@ -247,7 +250,8 @@ def _keys_of(workload: Workload, folder: str) -> dict[str, Any]:
         return {"fio_text": given[0]}
     if kind == "table" and given[1] == folder and (table := _toml.loads(given[0]).get("workload")):
         return dict(table)
-    raise ConfigError(f"tenants: {workload!r} cannot be part of a table; give its keys as a dict")
+    why = "its paths start at another folder" if kind == "table" else "cannot be part of a table"
+    raise ConfigError(f"tenants: {workload!r}: {why}; give its keys as a dict")
 
 
 def trace(path: str | os.PathLike[str], *, placement: Any = None, **parameters: Any) -> Workload:
@@ -284,7 +288,7 @@ def trace(path: str | os.PathLike[str], *, placement: Any = None, **parameters: 
     placements = traces.place(path, parameters.get("format"), placement)
     table["placement"] = None
     text, folder = _toml.document(table), os.fspath(Path.cwd())
-    with of_a_dict("workload", "workload"):
+    with of_a_dict("workload", "trace"):
         return _placed(text, folder, placements)
 
 
@@ -473,5 +477,6 @@ def _integers(name: str, values: Integers, count: int, dtype: Any, times: int = 
         least, most = int(array.min()), int(array.max()) * times
         if least < 0 or most > np.iinfo(dtype).max:
             raise WorkloadError(f"{name}: {least if least < 0 else most // times} is out of range")
-    converted: npt.NDArray[Any] = np.ascontiguousarray(array, dtype=dtype)
+    # A copy, which later changes of the caller's array do not affect.
+    converted: npt.NDArray[Any] = np.array(array, dtype=dtype, order="C")
     return converted if times == 1 else converted * np.asarray(times, dtype=dtype)

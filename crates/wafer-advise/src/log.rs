@@ -125,7 +125,7 @@ impl Log {
         cancel: &AtomicBool,
     ) -> Result<(), LabError> {
         let scans = traces.scans()?;
-        let [scan] = scans else { return Ok(()) };
+        let [scan] = &scans[..] else { return Ok(()) };
         let mut order: Vec<usize> = (0..scan.processes.len()).collect();
         order.sort_by_key(|i| std::cmp::Reverse(scan.processes[*i].1));
         let processes: Vec<String> = order.iter().map(|i| scan.processes[*i].0.clone()).collect();

@@ -1,7 +1,8 @@
 //! `wafer explain` on records with and without attribution.
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -145,6 +146,45 @@ fn a_record_without_attribution_is_explained_from_its_counters() {
     let again: Value =
         serde_json::from_slice(&wafer(&["explain", "--json", &path]).stdout).unwrap();
     assert_eq!(json, again);
+}
+
+/// The causes of some of the runs would be no answer.
+#[test]
+fn an_interrupt_leaves_no_causes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("result.json").display().to_string();
+    let job = folder.path().join("j.fio");
+    std::fs::write(&job, "[j]\nrw=randwrite\nsize=100%\nnorandommap\ntime_based\nruntime=1d\n")
+        .unwrap();
+    let command = "run --device warp --set capacity=1GiB --set reclaim_unit.size=1MiB --set overprovisioning=0.1 \
+                   --volume 10x";
+    let arguments: Vec<&str> = command.split_whitespace().collect();
+    let output =
+        wafer(&[&arguments[..], &["--fio", job.to_str().unwrap(), "--json", &path]].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let why = folder.path().join("why.json");
+    // Background processes of a shell ignore SIGINT, and this one would too.
+    let child = Command::new("env")
+        .args([
+            "--default-signal=INT",
+            env!("CARGO_BIN_EXE_wafer"),
+            "-q",
+            "explain",
+            &path,
+            "--why",
+        ])
+        .args(["--threads", "1", "--json", why.to_str().unwrap()])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(1500));
+    let arguments = ["-INT".to_owned(), child.id().to_string()];
+    assert!(Command::new("kill").args(arguments).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((text.as_str(), output.status.code()), ("error: interrupted\n", Some(130)));
+    assert!(output.stdout.is_empty() && !why.exists());
 }
 
 #[test]

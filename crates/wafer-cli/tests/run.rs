@@ -323,6 +323,54 @@ fn options_of_a_job_that_take_no_time_here_are_told() {
 }
 
 #[test]
+fn traces_that_cannot_be_read_twice_or_have_no_times_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let lines = |time: fn(u64) -> String| -> String {
+        (0..500).map(|i| format!("0,{},4096,W,{}\n", i * 8, time(i))).collect()
+    };
+    std::fs::write(path("times.csv"), lines(|i| format!("{}", i as f64 / 1000.0))).unwrap();
+    std::fs::write(path("none.csv"), lines(|_| "0".to_owned())).unwrap();
+    let cat = |arguments: &str| {
+        let command =
+            format!("cat {} | {} {arguments}", path("times.csv"), env!("CARGO_BIN_EXE_wafer"));
+        let output = Command::new("sh").args(["-c", &command]).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let options = "--device pm9a3 --trace-set format=spc --trace /dev/stdin";
+    for command in [
+        format!("run {options}"),
+        format!("trace convert --trace-set format=spc /dev/stdin {}", path("c")),
+    ] {
+        let (code, said) = cat(&command);
+        assert_eq!(code, Some(2), "{said}");
+        assert!(
+            said.contains("/dev/stdin: is not a regular file; a trace is read twice"),
+            "{said}"
+        );
+    }
+    let times = path("times.csv");
+    let after =
+        ["trace", "convert", "--trace-set", "format=spc", "--trace-set", "from=100", &times];
+    let output = wafer(&[&after[..], &[&path("c")]].concat());
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(2) && said.contains("no request is within"), "{said}");
+    assert_eq!(names(folder.path()), ["none.csv", "times.csv"]);
+    // One after the other, not all at once.
+    let none = path("none.csv");
+    let run =
+        ["run", "--device", "pm9a3", "--set", "reclaim_unit.size=16MiB", "--time", "--json", "-"];
+    let output = wafer(&[&run[..], &["--trace", &none, "--trace-set", "format=spc"]].concat());
+    let said = String::from_utf8(output.stderr.clone()).unwrap();
+    assert!(
+        said.contains("none.csv: without times; `queue_depth` requests, 1 by default"),
+        "{said}"
+    );
+    let mean = record(&output)["time"]["write"]["mean_us"].as_f64().unwrap();
+    assert!(mean < 20.0, "{mean}");
+}
+
+#[test]
 fn reads_of_a_fresh_drive_are_told() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("reads.fio");

@@ -2,21 +2,29 @@
 
 use wafer_interface::{Batch, CommandStream, Completion, Figure, StreamDescription, StreamState};
 
-/// Maximum commands in flight or handed over ahead of their time: what a queue of Linux's NVMe driver holds.
-const ROOM: usize = 1023;
+/// Commands handed over ahead of their time while few are in flight.
+const AHEAD: u64 = 1024;
+/// Nanoseconds ahead of the last completion up to which commands are handed over, however many are in flight.
+const HORIZON: u64 = 100_000_000;
 
-/// A stream with times that submits each command at its time, or when one of the 1,023 places in the host's queue
-/// becomes free. It waits only in the sense of [`StreamDescription::waits`]: a driver that takes commands from several
-/// streams would otherwise take all of this one first.
+/// A stream with times that submits each command at its time, completed or not what came before. It waits only in the
+/// sense of [`StreamDescription::waits`]: a driver that takes commands from several streams would otherwise take all of
+/// this one first.
 pub struct OpenLoop {
     stream: Box<dyn CommandStream>,
-    room: usize,
+    /// Commands of the stream that have not been handed over.
+    next: Batch,
+    at: usize,
+    /// Commands handed over that have not completed.
+    outstanding: u64,
+    /// When the last one completed.
+    now: u64,
 }
 
 impl OpenLoop {
     /// Wraps a stream, whose description must be [timed](StreamDescription::timed).
     pub fn new(stream: Box<dyn CommandStream>) -> Self {
-        OpenLoop { stream, room: ROOM }
+        OpenLoop { stream, next: Batch::default(), at: 0, outstanding: 0, now: 0 }
     }
 }
 
@@ -30,18 +38,32 @@ impl CommandStream for OpenLoop {
     }
 
     fn next(&mut self, batch: &mut Batch, max: usize) -> StreamState {
-        let (before, most) = (batch.len(), max.min(self.room));
-        if most == 0 {
-            return StreamState::Waiting;
+        for _ in 0..max {
+            if self.at == self.next.len() {
+                self.next.clear();
+                self.at = 0;
+                let _ = self.stream.next(&mut self.next, 64);
+            }
+            let (Some(command), Some(time)) =
+                (self.next.commands.get(self.at), self.next.times.get(self.at))
+            else {
+                return StreamState::Ended;
+            };
+            if self.outstanding >= AHEAD && *time > self.now.saturating_add(HORIZON) {
+                return StreamState::Waiting;
+            }
+            batch.commands.push(*command);
+            batch.times.push(*time);
+            batch.tickets.push(0);
+            self.at += 1;
+            self.outstanding += 1;
         }
-        let state = self.stream.next(batch, most);
-        batch.tickets.resize(batch.len(), 0);
-        self.room -= batch.len() - before;
-        if state == StreamState::Ready && most < max { StreamState::Waiting } else { state }
+        StreamState::Ready
     }
 
     fn completed(&mut self, completions: &[Completion]) {
-        self.room += completions.len();
+        self.outstanding -= completions.len() as u64;
+        self.now = completions.iter().filter_map(|c| c.time_ns).fold(self.now, u64::max);
     }
 
     fn figures(&self) -> Vec<Figure> {
@@ -55,8 +77,11 @@ mod tests {
 
     use super::*;
 
-    /// Writes, one a microsecond.
-    struct Arrivals(u64);
+    /// Writes, one every millisecond.
+    struct Arrivals {
+        at: u64,
+        count: u64,
+    }
 
     impl CommandStream for Arrivals {
         fn description(&self) -> StreamDescription {
@@ -75,10 +100,11 @@ mod tests {
 
         fn next(&mut self, batch: &mut Batch, max: usize) -> StreamState {
             let end = batch.len() + max;
-            let count = self.0.min(max as u64);
-            batch.commands.extend((0..count).map(|i| Command::write(i, 8, Placement::NONE)));
-            batch.times.extend((self.0 - count..self.0).map(|i| i * 1000));
-            self.0 -= count;
+            while self.at < self.count && batch.len() < end {
+                batch.commands.push(Command::write(self.at, 8, Placement::NONE));
+                batch.times.push(self.at * 1_000_000);
+                self.at += 1;
+            }
             batch.state_at(end)
         }
 
@@ -90,20 +116,19 @@ mod tests {
     }
 
     #[test]
-    fn commands_are_handed_over_until_the_queue_is_full() {
-        let mut stream = OpenLoop::new(Box::new(Arrivals(1500)));
+    fn commands_are_handed_over_ahead_of_their_time_but_not_all_at_once() {
+        let mut stream = OpenLoop::new(Box::new(Arrivals { at: 0, count: 1500 }));
         let mut batch = Batch::default();
         assert_eq!(stream.next(&mut batch, 1000), StreamState::Ready);
         assert_eq!(stream.next(&mut batch, 1000), StreamState::Waiting);
+        let lengths = (batch.commands.len(), batch.times.len(), batch.tickets.len());
+        assert_eq!(lengths, (1024, 1024, 1024));
+        // The drive is slow: what arrives is handed over all the same.
+        stream.completed(&[Completion { ticket: 0, time_ns: Some(1_200_000_000) }]);
         assert_eq!(stream.next(&mut batch, 1000), StreamState::Waiting);
-        assert_eq!(
-            (batch.commands.len(), batch.times.len(), batch.tickets.len()),
-            (1023, 1023, 1023)
-        );
-        stream.completed(&[Completion { ticket: 0, time_ns: Some(70) }; 477]);
-        assert_eq!(stream.next(&mut batch, 1000), StreamState::Waiting);
-        assert_eq!((batch.len(), stream.room), (1500, 0));
-        stream.completed(&[Completion { ticket: 0, time_ns: Some(70) }]);
+        assert_eq!(batch.times.last(), Some(&1_300_000_000));
+        stream.completed(&[Completion { ticket: 0, time_ns: Some(1_400_000_000) }; 1000]);
         assert_eq!(stream.next(&mut batch, 1000), StreamState::Ended);
+        assert_eq!(batch.len(), 1500);
     }
 }

@@ -81,6 +81,11 @@ impl LabError {
         }
     }
 
+    /// Reports whether the user stopped the run.
+    pub fn is_cancelled(&self) -> bool {
+        matches!(self.innermost(), LabError::Cancelled)
+    }
+
     /// Returns the underlying error, without the parts around it.
     pub fn innermost(&self) -> &LabError {
         match self {

@@ -295,6 +295,40 @@ fn a_trace_arrives_by_its_times_next_to_a_model() {
     assert!(untimed.iter().any(|note| note == told), "{untimed:?}");
 }
 
+/// However many requests come at once, their latency counts from when they come: alone, and next to a tenant that does
+/// nearly nothing.
+#[test]
+fn a_burst_waits_as_long_next_to_an_idle_tenant() {
+    let folder = tempfile::tempdir().unwrap();
+    let text: String =
+        (0..20_000).map(|i| format!("0,{},4096,W,0.{}\n", i * 8, i / 10_000)).collect();
+    std::fs::write(folder.path().join("t.csv"), text).unwrap();
+    std::fs::write(folder.path().join("j.fio"), "[j]\nrw=randwrite\nbs=4k\nrate_iops=1\n").unwrap();
+    let latencies = |others: &str| {
+        let text = format!(
+            "volume = \"1x\"\ntime = true\n[device]\nprofile = \"pm9a3\"\ncapacity = \"1GiB\"\n\
+             reclaim_unit.size = \"4MiB\"\n[[tenants]]\nname = \"t\"\nsize = \"512MiB\"\npace = \"time\"\n\
+             workload = {{ trace = \"t.csv\", format = \"spc\", repeat = \"once\" }}\n{others}"
+        );
+        let path = folder.path().join("e.toml");
+        std::fs::write(&path, text).unwrap();
+        let experiment = Experiment::from_file(&path, &Options::default()).unwrap();
+        let record = run(&experiment.check().unwrap().experiment, Control::unattended()).unwrap();
+        let writes = record.time.unwrap().jobs["t"].write.clone().unwrap();
+        assert_eq!(writes.count, 20_000);
+        (writes.mean_us, writes.max_us)
+    };
+    let alone = latencies("");
+    let idle =
+        "[[tenants]]\nname = \"idle\"\noffset = \"512MiB\"\nworkload = { fio = \"j.fio\" }\n";
+    let beside = latencies(idle);
+    for (one, other) in [(alone.0, beside.0), (alone.1, beside.1)] {
+        assert!((one / other - 1.0).abs() < 0.02, "{alone:?} {beside:?}");
+    }
+    // 10,000 at once: the last waits for all others.
+    assert!(alone.1 > 1.9 * alone.0, "{alone:?}");
+}
+
 /// Each fits on its own, but together they fit into no machine. They are refused before the first is built.
 #[test]
 fn tenants_that_do_not_fit_together_are_refused_before_they_are_built() {

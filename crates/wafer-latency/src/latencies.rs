@@ -52,7 +52,7 @@ impl Latencies {
         let (count, sums) = &mut self.parts[class];
         *count += 1;
         for (sum, part) in sums.0.iter_mut().zip(parts.0) {
-            *sum += part;
+            *sum = sum.saturating_add(part);
         }
     }
 
@@ -69,7 +69,7 @@ impl Latencies {
         for ((count, sums), (more, other)) in self.parts.iter_mut().zip(&other.parts) {
             *count += more;
             for (sum, part) in sums.0.iter_mut().zip(other.0) {
-                *sum += part;
+                *sum = sum.saturating_add(part);
             }
         }
     }

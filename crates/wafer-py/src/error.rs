@@ -73,8 +73,11 @@ pub(crate) struct PendingError {
 impl PendingError {
     /// Keeps the first exception and stops the run.
     pub(crate) fn report(&self, error: PyErr) {
-        self.first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-        self.stop.store(true, Ordering::Relaxed);
+        let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
+        // What a stopped run raises on its way out says nothing.
+        if !self.stop.swap(true, Ordering::Relaxed) {
+            *first = Some(error);
+        }
     }
 
     /// Takes the exception, if there is one.

@@ -95,7 +95,8 @@ mod _wafer {
     use crate::policy::ReclaimUnits;
     #[pymodule_export]
     use crate::records::{
-        cumulative_waf, instantaneous_waf, labels, read_records, record_schema, report, write_text,
+        cumulative_waf, instantaneous_waf, labels, read_records, record_schema, remarks, report,
+        write_text,
     };
     #[pymodule_export]
     use crate::requests::TraceRequests;

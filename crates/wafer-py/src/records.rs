@@ -24,6 +24,15 @@ pub(crate) fn labels(py: Python<'_>, texts: Vec<String>) -> PyResult<Vec<String>
     Ok(wafer_record::labels(&read_all(py, &texts)?))
 }
 
+/// Returns reasons why figures of a record, which may be brief, do not have their usual meaning.
+#[pyfunction]
+pub(crate) fn remarks(py: Python<'_>, text: &str) -> PyResult<Vec<String>> {
+    let wrong = |message: String| raise(py, "ConfigError", &message);
+    let records = records_of_text("record", text).map_err(|e| wrong(e.to_string()))?;
+    let of = |record| wafer_lab::warnings(record).into_iter().chain(wafer_lab::early_end(record));
+    Ok(records.iter().flat_map(of).collect())
+}
+
 /// Returns a report page of records: a single self-contained HTML file.
 #[pyfunction]
 #[pyo3(signature = (texts, title = None))]

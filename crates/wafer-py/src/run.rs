@@ -1,10 +1,10 @@
 //! Runs an experiment without the interpreter's lock.
 
-use std::ffi::CString;
+use std::ffi::{CString, c_long};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
 use pyo3::exceptions::PyUserWarning;
@@ -20,6 +20,8 @@ use crate::policy::PythonPolicy;
 const POLL: Duration = Duration::from_millis(50);
 /// Time in which a stopped run must end.
 const GRACE: Duration = Duration::from_millis(500);
+/// Time after which Python code that a stopped run is calling is interrupted.
+const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Stops runs from another thread.
 #[pyclass(frozen, module = "wafer._wafer")]
@@ -166,8 +168,9 @@ fn tell(
 
 /// Runs in another thread while this one, which may receive the signals, checks for them.
 ///
-/// A run checks its flag after each batch of commands, but allocating the tables of a device of terabytes
-/// takes ten seconds. A run that has not ended `GRACE` after it was stopped is abandoned.
+/// A run checks its flag after each batch of commands. Python code that it calls is interrupted by an exception. Only
+/// allocating the tables of a device of terabytes takes ten seconds, or what Python code calls in other languages: a run
+/// that has not ended `GRACE` after it was stopped is abandoned.
 pub(crate) fn watched<T: Send + 'static>(
     py: Python<'_>,
     run: impl FnOnce() -> Result<T, LabError> + Send + 'static,
@@ -180,14 +183,22 @@ pub(crate) fn watched<T: Send + 'static>(
         return Ok(Err(LabError::Cancelled));
     }
     let (ended, mut end) = mpsc::channel();
+    let number = Arc::new(OnceLock::new());
+    let own_number = Arc::clone(&number);
     let thread = std::thread::Builder::new().name("wafer run".to_owned()).spawn(move || {
         // Use one thread state of the interpreter for all calls: creating one for each takes longer
         // than most of the called code.
-        let outcome = Python::attach(|py| py.detach(run));
+        let outcome = Python::attach(|py| {
+            if let Ok(number) = thread_number(py) {
+                let _ = own_number.set(number);
+            }
+            py.detach(run)
+        });
         // After `GRACE`, nobody waits any more.
         let _ = ended.send(outcome);
     })?;
     let mut stopped: Option<Instant> = None;
+    let mut interrupted = false;
     loop {
         let (received, back) = py.detach(move || (end.recv_timeout(POLL), end));
         end = back;
@@ -207,10 +218,33 @@ pub(crate) fn watched<T: Send + 'static>(
         if is_cancelled() {
             pending.stop.store(true, Ordering::Relaxed);
         }
-        if pending.stop.load(Ordering::Relaxed)
-            && stopped.get_or_insert_with(Instant::now).elapsed() > GRACE
+        if !pending.stop.load(Ordering::Relaxed) {
+            continue;
+        }
+        let since = stopped.get_or_insert_with(Instant::now).elapsed();
+        if since > PATIENCE
+            && !std::mem::replace(&mut interrupted, true)
+            && let Some(number) = number.get()
         {
+            interrupt(py, *number)?;
+        }
+        if since > GRACE {
             return Ok(Err(LabError::Cancelled));
         }
     }
+}
+
+/// Returns Python's number of this thread.
+fn thread_number(py: Python<'_>) -> PyResult<c_long> {
+    py.import("threading")?.getattr("get_ident")?.call0()?.extract()
+}
+
+/// Makes the Python code that a thread executes, or is about to, raise `Cancelled`. An interpreter that ends while the
+/// thread is still in Python code would otherwise abort the process.
+fn interrupt(py: Python<'_>, thread: c_long) -> PyResult<()> {
+    let cancelled = py.import("wafer._errors")?.getattr("Cancelled")?;
+    // SAFETY: the interpreter is attached, and the exception is a class. A thread that has ended is not found, which is
+    // no error.
+    unsafe { pyo3::ffi::PyThreadState_SetAsyncExc(thread, cancelled.as_ptr()) };
+    Ok(())
 }

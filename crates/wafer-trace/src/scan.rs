@@ -269,6 +269,23 @@ impl Scan {
         })
     }
 
+    /// Returns whether requests have times: a format without gives all the same.
+    pub fn has_times(&self) -> bool {
+        self.span_ns > 0
+    }
+
+    /// Opens the trace again, from its first request.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or cannot be read twice, such as a pipe.
+    pub fn open(&self) -> Result<TraceReader, TraceError> {
+        if std::fs::metadata(&self.path).is_ok_and(|metadata| !metadata.is_file()) {
+            let reason = "is not a regular file; a trace is read twice".to_owned();
+            return Err(TraceError::Option { path: self.path.clone(), reason });
+        }
+        TraceReader::open(&self.path, Some(self.format))
+    }
+
     /// Returns the total number of requests.
     pub fn requests(&self) -> u64 {
         self.writes.requests + self.deallocates.requests + self.reads.requests + self.flushes

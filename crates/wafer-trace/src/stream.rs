@@ -132,7 +132,7 @@ impl TraceStream {
                 ));
             }
             tenants.push(Tenant {
-                reader: TraceReader::open(&scan.path, Some(scan.format))?,
+                reader: scan.open()?,
                 filter: Filter::new(&trace.options),
                 requests: Vec::new(),
                 at: 0,
@@ -281,7 +281,7 @@ impl Tenant {
         }
         let scan = &self.trace.scan;
         // The file was readable before; if it no longer is, the trace ends here.
-        let Ok(reader) = TraceReader::open(&scan.path, Some(scan.format)) else { return false };
+        let Ok(reader) = scan.open() else { return false };
         self.reader = reader;
         self.filter = Filter::new(&self.trace.options);
         self.seen = 0;
@@ -358,7 +358,8 @@ impl CommandStream for TraceStream {
             identifiers: self.tenants.iter().all(recorded),
             queue_depth: 1,
             loads: false,
-            timed: true,
+            // A format without times gives all requests the same.
+            timed: self.tenants.iter().any(|t| t.trace.scan.has_times()),
             waits: false,
         }
     }

@@ -107,6 +107,12 @@ impl Plan {
     /// # Errors
     /// If the unchanged run failed, or differs from the record's.
     pub fn judge(&self, records: Vec<Result<Record, LabError>>) -> Result<Why, WhyError> {
+        // Without some of the runs, what is left says nothing of the causes.
+        let is_cancelled =
+            |run: &Result<_, LabError>| run.as_ref().is_err_and(LabError::is_cancelled);
+        if records.iter().any(is_cancelled) {
+            return Err(LabError::Cancelled.into());
+        }
         let mut records = records.into_iter();
         let base = records.next().unwrap_or_else(|| Err(LabError::Run("no run".to_owned())))?;
         self.check_repeated(&base)?;

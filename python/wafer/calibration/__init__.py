@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from wafer._arguments import file
+from wafer._arguments import file, number, several, whole, whole_or_none
 from wafer._errors import Cancelled, ConfigError, RunError
 from wafer._wafer import Cancel
 from wafer.calibration.counters import Curve, read_curve
@@ -20,6 +20,7 @@ from wafer.calibration.scaling import FixedWork, Job, ScaledJob, capacity_of, wh
 from wafer.calibration.search import MOST_PAGES, STRUCTURES, search
 from wafer.calibration.timing import TimingFit, TimingParameter, calibrate_timing
 from wafer.calibration.uncertainty import intervals, warnings
+from wafer.device import Device, nested
 from wafer.progress import Bar
 from wafer.sizes import parse_size
 from wafer.workload import Workload, fio, fio_text
@@ -138,10 +139,15 @@ def calibrate(
     >>> fit.to_toml("my-drive.toml")  # doctest: +SKIP
     """
     started = time.monotonic()
-    if not 0 < fraction <= 1:
+    if not 0 < number("fraction", fraction) <= 1:
         raise ConfigError(f"fraction: {fraction} is not in (0, 1]")
-    if time_limit is not None and not time_limit > 0:
+    if time_limit is not None and not number("time_limit", time_limit) > 0:
         raise ConfigError(f"time_limit: expected seconds above 0, not {time_limit!r}")
+    handles, seed = whole("handles", handles, 1), whole("seed", seed)
+    reserve, threads = whole_or_none("reserve", reserve, 1), whole_or_none("threads", threads, 1)
+    structures = several("structures", structures, Structure)
+    page_bytes = parse_size(page, "page")
+    Device("warp", page=page_bytes)  # refuses a page that no device can have
     path, size = file("path", path), capacity_of(capacity)
     curve = read_curve(path, size)
     if workload is None:
@@ -162,7 +168,9 @@ def calibrate(
         raise RunError(f"{path}: WAF is {part.waf[-1]:.3f}; without garbage collection, nothing to fit")
 
     cancel = Cancel()
-    keys = dict(known or {})
+    if not isinstance(known or {}, Mapping):
+        raise TypeError(f"known: expected a dict, not {known!r:.60}")
+    keys = nested(known or {})
     for key in ("capacity", "page", "reclaim_unit", "overprovisioning", "gc"):
         if key in keys:
             raise ConfigError(f"known: {key} has its own argument or is a result of the search")
@@ -170,7 +178,7 @@ def calibrate(
         whole_device(size, keys)
     except ConfigError as wrong:
         raise ConfigError(f"known: {wrong}") from None
-    handles = int(keys.get("handles", handles))
+    handles = whole("known: handles", keys.get("handles", handles), 1)
     job: Job
     if workload.kind == "fio":
         job = ScaledJob.of(workload, size)
@@ -202,13 +210,13 @@ def calibrate(
             seed=seed,
             report=_serial(report),
         )
-        whole = Measured(curve, job, precondition, Cancel())
-        blocks = job.blocks_for(min(found.blocks, int(MOST_PAGES / whole.volume)), found.best.count)
+        full = Measured(curve, job, precondition, Cancel())
+        blocks = job.blocks_for(min(found.blocks, int(MOST_PAGES / full.volume)), found.best.count)
         if len(part) == len(curve):
             checked = found.last
         else:
             report("prediction", 0, 1)
-            trial = whole.trial(found.best, blocks, whole.volume, seed)
+            trial = full.trial(found.best, blocks, full.volume, seed)
             report("prediction", 1, 1)
             checked = trial if trial is not None else found.last
     except Cancelled:
@@ -221,7 +229,7 @@ def calibrate(
     if checked.result is None:
         raise RunError("the calibrated device could not be run")
 
-    rest = whole.points(whole.volume) > part.host_bytes[-1]
+    rest = full.points(full.volume) > part.host_bytes[-1]
     error = float(np.max(np.abs(checked.cumulative[rest]))) if np.any(rest) else None
     bounds = intervals(found, size, reserve)
     notes = warnings(found, bounds, measured.volume, reserve)
@@ -232,7 +240,7 @@ def calibrate(
             "WAF is above 1.05 before the drive has been filled once: it was not fresh at the first sample; "
             "describe its state with `precondition`",
         )
-    device = found.best.device(size, page=parse_size(page, "page"))
+    device = found.best.device(size, page=page_bytes)
     best = found.structures[0].score
     return Fit(
         device=device,

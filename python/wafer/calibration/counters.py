@@ -22,6 +22,8 @@ __all__ = ["Curve", "read_curve"]
 # Names of the two columns, in lower case.
 _HOST = ("host_bytes", "hbmw")
 _MEDIA = ("media_bytes", "mbmw")
+# Types of a counter in JSON.
+_NUMBER = (int, float, str)
 _TEXT = re.compile(r"\((HBMW|MBMW)\)\s*:\s*([0-9][0-9_,]*|0x[0-9a-fA-F]+)\b")
 
 
@@ -85,7 +87,7 @@ def read_curve(path: str | os.PathLike[str], capacity: int | None = None) -> Cur
     """
     file = Path(path_of("path", path))
     text = read_text(file, "utf-8-sig")
-    samples = _json(text) or _nvme_text(text) or _csv(file, text, capacity)
+    samples = _json(file, text) or _nvme_text(text) or _csv(file, text, capacity)
     return _curve(file, samples)
 
 
@@ -144,6 +146,14 @@ def _number(text: str) -> int:
         return int(value)
 
 
+def _counter(value: float | str) -> int:
+    """Returns a counter as nvme-cli writes it: decimal, with separators, or hexadecimal."""
+    if isinstance(value, str):
+        plain = value.strip().replace(",", "").replace("_", "")
+        return int(plain, 16) if plain.lower().startswith("0x") else _number(plain)
+    return int(value)
+
+
 def _nvme_text(text: str) -> list[_Sample]:
     samples: list[_Sample] = []
     host: int | None = None
@@ -151,7 +161,7 @@ def _nvme_text(text: str) -> list[_Sample]:
         match = _TEXT.search(content)
         if match is None:
             continue
-        value = int(match[2].replace(",", "").replace("_", ""), 0)
+        value = _counter(match[2])
         if match[1] == "HBMW":
             host = value
         elif host is not None:
@@ -160,7 +170,7 @@ def _nvme_text(text: str) -> list[_Sample]:
     return samples
 
 
-def _json(text: str) -> list[_Sample]:
+def _json(file: Path, text: str) -> list[_Sample]:
     decoder = json.JSONDecoder()
     samples: list[_Sample] = []
     at = text.find("{")
@@ -171,7 +181,10 @@ def _json(text: str) -> list[_Sample]:
             at = text.find("{", at + 1)
             continue
         line = text.count("\n", 0, at) + 1
-        samples.extend((line, host, media) for host, media in _pairs([found]))
+        try:
+            samples.extend((line, host, media) for host, media in _pairs([found]))
+        except (ValueError, OverflowError):
+            raise ConfigError(f"{file}:{line}: expected numbers in host and media bytes") from None
         at = text.find("{", end)
     return samples
 
@@ -182,8 +195,8 @@ def _pairs(found: Iterable[object]) -> Iterable[tuple[int, int]]:
             keys = {str(key).lower(): value for key, value in item.items()}
             host = next((keys[k] for k in _HOST if k in keys), None)
             media = next((keys[k] for k in _MEDIA if k in keys), None)
-            if isinstance(host, (int, str)) and isinstance(media, (int, str)):
-                yield int(host), int(media)
+            if isinstance(host, _NUMBER) and isinstance(media, _NUMBER):
+                yield _counter(host), _counter(media)
             else:
                 yield from _pairs(item.values())
         elif isinstance(item, list):

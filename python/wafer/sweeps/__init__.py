@@ -386,10 +386,10 @@ def sweep(
         rows = store.write_catalogue()
     made = Sweep(store.folder, rows, store.keys, ended)
     if on_error == "raise" and rows and len(made.failures) == len(rows):
-        raise _all_failed("all", [row["error"] for row in rows])
-    if store.worn:
-        note = f"{len(store.worn)} of {len(points)} runs ended early: the drive became read-only"
-        warnings.warn(note, stacklevel=2)
+        before = "" if left else "; they failed in an earlier call, and retry_failures=True repeats them"
+        raise _all_failed("all", [row["error"] for row in rows], before)
+    for remark, count in _by_message(remark for found in store.remarks.values() for remark in found):
+        warnings.warn(f"{count} of {len(points)} runs: {remark}", stacklevel=2)
     return made
 
 
@@ -400,11 +400,10 @@ def _by_message(errors: Iterable[str]) -> list[tuple[str, int]]:
     return Counter(kinds).most_common()
 
 
-def _all_failed(which: str, errors: list[str]) -> RunError:
+def _all_failed(which: str, errors: list[str], before: str = "") -> RunError:
     """Returns the error of a sweep without a result."""
     ((message, count), *others) = _by_message(errors)
     more = f"; {len(others)} other messages" if others else ""
     points = "point" if len(errors) == 1 else "points"
-    return RunError(
-        f'{which} {len(errors)} {points} failed, {count} with: {message}{more}; on_error="keep" goes on'
-    )
+    advice = before or '; on_error="keep" goes on'
+    return RunError(f"{which} {len(errors)} {points} failed, {count} with: {message}{more}{advice}")

@@ -154,15 +154,25 @@ def run_points(engine: Engine, points: Iterable[Point], done: Callable[[Point, O
         The points.
     done
         Takes each point with its outcome.
+
+    Raises
+    ------
+    RunError
+        The engine returned a point twice, or something other than an outcome.
     """
-    left = 0
+    left: set[str] = set()
     try:
         for point in points:
             engine.submit(point)
-            left += 1
+            left.add(point.id)
         while left:
             for point, outcome in engine.gather(WAIT):
-                left -= 1
+                name = f"the engine {type(engine).__name__}"
+                if point.id not in left:
+                    raise RunError(f"{name} returned point {point.id}, which was not running")
+                if not isinstance(outcome, Outcome):
+                    raise RunError(f"{name} returned {outcome!r:.60} as the outcome of point {point.id}")
+                left.remove(point.id)
                 done(point, outcome)
     except BaseException:
         # An engine that lost its cluster may fail again here, which must not hide the first error.

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from wafer._errors import ConfigError
+from wafer._wafer import remarks
 from wafer.result import Result, write_text
 from wafer.sweeps.points import Point, walk
 from wafer.sweeps.task import files_of
@@ -45,8 +46,8 @@ class Store:
         self._rows: dict[str, dict[str, Any]] = {}
         #: Whether a record that was read or written is brief.
         self.brief = False
-        #: Points whose run ended early, because the drive became read-only.
-        self.worn: set[str] = set()
+        #: Why figures of a point do not have their usual meaning, such as an early end of its run.
+        self.remarks: dict[str, list[str]] = {}
         try:
             for name in ("records", "failures"):
                 (folder / name).mkdir(parents=True, exist_ok=True)
@@ -134,8 +135,8 @@ class Store:
     def _of_record(self, point: Point, record: dict[str, Any]) -> dict[str, Any]:
         # Readers of brief records compute the findings.
         self.brief = self.brief or "findings" not in record
-        if (record["summary"].get("wear") or {}).get("read_only"):
-            self.worn.add(point.id)
+        if found := remarks(json.dumps(record)):
+            self.remarks[point.id] = [remark.removeprefix(f"{record['name']}: ") for remark in found]
         row = self._blank(point, "done")
         row.update({key: record["summary"][key] for key in _COLUMNS})
         row["digest"] = record["digest"]

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use wafer_lab::LabError;
 use wafer_record::{Explanation, Outputs, Record, labels, read_records};
-use wafer_why::Plan;
+use wafer_why::{Plan, WhyError};
 
 use crate::args::ExplainArgs;
 use crate::batch::{check_all, run_all};
+use crate::errors::Interrupted;
 use wafer_output as output;
 use wafer_output::{HEADER, PLAIN, Table};
 
@@ -86,7 +87,11 @@ fn why(record: &Record, runs: &Runs<'_>, json: Option<&Path>) -> anyhow::Result<
         output::notice(runs.quiet, &text);
     }
     let experiments = check_all(&plan.experiments())?;
-    let why = plan.judge(run_all(&experiments, runs.threads, runs.quiet, None, |_, _| Ok(()))?)?;
+    let records = run_all(&experiments, runs.threads, runs.quiet, None, |_, _| Ok(()))?;
+    let why = plan.judge(records).map_err(|error| match error {
+        WhyError::Lab(LabError::Cancelled) => Interrupted.into(),
+        error => anyhow::Error::from(error),
+    })?;
     if let Some(path) = json {
         let answer = json!({
             "waf": why.waf,

@@ -26,6 +26,7 @@ use super::ctl_socket::ControlSocket;
 use super::subsystems::{self, Spec};
 use super::{descriptors, drive_files, live};
 use crate::args::ServeArgs;
+use crate::cancel::{cancel_on_ctrl_c, is_cancelled};
 use crate::progress::Steps;
 use wafer_output as output;
 
@@ -52,6 +53,9 @@ pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
     }
     let specs = subsystems::of(args)?;
     let mut prepared = Vec::with_capacity(specs.len());
+    if specs.iter().any(|spec| spec.precondition.is_some()) {
+        cancel_on_ctrl_c().map_err(|error| LabError::Run(error.to_string()))?;
+    }
     let mut files = Outputs::default();
     specs.iter().for_each(|spec| files.input(Path::new(&spec.device)));
     for spec in specs {
@@ -208,7 +212,7 @@ fn precondition(
     let bar = Steps::new("preconditioning", quiet);
     let filled = drive.precondition(&mut stream, |written| {
         bar.update(written, bytes);
-        true
+        !is_cancelled()
     });
     bar.finish();
     filled.map_err(|error| spec.error("precondition", drive_files::usage(error)))?;

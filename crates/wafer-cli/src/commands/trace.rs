@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use wafer_lab::{LabError, TraceSource};
 use wafer_record::capture::used_before;
 use wafer_record::{Outputs, write_file};
-use wafer_trace::{FORMATS, Scan, TraceReader, VolumeScan, lost_in_capture, write_capture};
+use wafer_trace::{FORMATS, Scan, VolumeScan, lost_in_capture, write_capture};
 
 use crate::args::TraceCommand;
 use wafer_output as output;
@@ -103,7 +103,7 @@ fn summary(scan: &Scan) -> Value {
 fn info(files: &[PathBuf], set: &[String], json: bool, quiet: bool) -> anyhow::Result<()> {
     let source = TraceSource::to_read(files, set)?;
     let scans = source.scans()?;
-    for scan in scans {
+    for scan in &scans {
         output::notices(quiet, &scan.messages);
         output::notices(quiet, scan.out_of_order());
         output::notices(quiet, used_before(&scan.path, scan.earlier_media_bytes));
@@ -196,7 +196,11 @@ fn convert(file: &Path, to: &Path, set: &[String], level: i32, quiet: bool) -> a
     let scan = source.scans()?[0].clone();
     output::notices(quiet, scan.messages.iter().map(|message| format!("{message} (left out)")));
     output::notices(quiet, lost_in_capture(&scan));
-    let reader = TraceReader::open(file, Some(scan.format)).map_err(LabError::Trace)?;
+    if scan.requests() == 0 {
+        let reason = "no request is within the options; a capture needs one";
+        return Err(LabError::config(file.display().to_string(), reason).into());
+    }
+    let reader = scan.open().map_err(LabError::Trace)?;
     write_file(to, |file| {
         let out = BufWriter::new(file);
         write_capture(reader, &scan, &source.traces()[0].options, level, out)?.flush()

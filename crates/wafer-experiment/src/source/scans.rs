@@ -9,25 +9,38 @@ use wafer_trace::{Scan, TraceOptions};
 
 use crate::error::LabError;
 
+/// Distinguishes the contents of a file at different times.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Stamp {
+    length: u64,
+    modified: SystemTime,
+}
+
+impl Stamp {
+    /// Returns the stamp of a file, or `None` if the file is not an ordinary one or the system tells no time of it.
+    pub(super) fn of(file: &Path) -> Option<Stamp> {
+        let metadata = fs::metadata(file).ok().filter(fs::Metadata::is_file)?;
+        Some(Stamp { length: metadata.len(), modified: metadata.modified().ok()? })
+    }
+}
+
 /// What a scan depends on.
 #[derive(PartialEq)]
 struct Key {
     file: PathBuf,
-    length: u64,
-    modified: SystemTime,
+    stamp: Stamp,
     /// The options that select what is read.
     reading: TraceOptions,
 }
 
 impl Key {
-    /// Returns the key of a file, or `None` if the file is not an ordinary one or the system tells no time of it.
+    /// Returns the key of a file; `None` if it has no stamp.
     fn of(file: &Path, options: &TraceOptions) -> Option<Key> {
-        let metadata = fs::metadata(file).ok().filter(fs::Metadata::is_file)?;
+        let stamp = Stamp::of(file)?;
         let TraceOptions { format, from, to, volume, strict, .. } = options.clone();
         Some(Key {
             file: fs::canonicalize(file).ok()?,
-            length: metadata.len(),
-            modified: metadata.modified().ok()?,
+            stamp,
             reading: TraceOptions { format, from, to, volume, strict, ..TraceOptions::default() },
         })
     }

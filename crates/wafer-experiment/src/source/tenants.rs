@@ -153,6 +153,11 @@ impl Source for TenantsSource {
             let mut one = entry.workload.build(&own).map_err(named)?;
             one.host.queue_depth = entry.file.queue_depth.or(one.host.queue_depth);
             depths.push(one.queue_depth());
+            if by_clock && entry.follows_times() && one.host.queue_depth.is_some() {
+                let name = &entry.name;
+                let told = "queue_depth has no effect with pace = \"time\"";
+                built.notices.push(format!("tenant {name}: {told}"));
+            }
             let one = match (by_clock, entry.follows_times()) {
                 (true, true) => one.in_open_loop().ok_or_else(|| entry.without_times())?,
                 (true, false) => one.in_closed_loop(),

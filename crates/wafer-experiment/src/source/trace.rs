@@ -1,7 +1,7 @@
 //! Traces in any format that wafer-trace reads.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use schemars::{JsonSchema as _, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use serde_json::json;
 use wafer_trace::{Scan, Trace, TraceOptions, TraceStream, TraceTarget};
 
 use super::interface::{Built, Host, Kind, Source, SourceTarget, Workload, depth_fault};
-use super::scans::scan;
+use super::scans::{Stamp, scan};
 use crate::error::LabError;
 use wafer_config::{Files, Layers, schema as schemas};
 
@@ -34,16 +34,16 @@ pub struct TraceSource {
     traces: Vec<TraceFile>,
     /// The folder that paths of placement maps are relative to.
     folder: PathBuf,
-    /// The scan of each trace, shared by all runs.
-    scans: OnceLock<Vec<Arc<Scan>>>,
-    /// Placement identifiers of the first trace's requests, in order.
-    placements: Option<Arc<[u16]>>,
+    /// The last scan of each trace, shared by all runs while the files do not change.
+    scans: Arc<Mutex<Vec<Arc<Scan>>>>,
+    /// Placement identifiers of the first trace's requests, in order, and the file that had these requests.
+    placements: Option<(Arc<[u16]>, Option<Stamp>)>,
 }
 
 impl TraceSource {
     /// Returns traces with their options. Relative paths of placement maps start at `folder`.
     pub fn new(traces: Vec<TraceFile>, folder: &Path) -> Self {
-        TraceSource { traces, folder: folder.to_owned(), scans: OnceLock::new(), placements: None }
+        TraceSource { traces, folder: folder.to_owned(), scans: Arc::default(), placements: None }
     }
 
     /// Returns traces with the same `KEY=VALUE` options.
@@ -82,17 +82,15 @@ impl TraceSource {
         source(Layers::from_text(label, text)?, &Files::new(folder, None))
     }
 
-    /// Returns the scan of each trace; the first call reads all traces.
+    /// Returns the scan of each trace. The first call reads all traces, and later ones those that have changed.
     ///
     /// # Errors
     /// A trace cannot be read, its format is unknown, or it is damaged and its options are strict.
-    pub fn scans(&self) -> Result<&[Arc<Scan>], LabError> {
-        if let Some(scans) = self.scans.get() {
-            return Ok(scans);
-        }
+    pub fn scans(&self) -> Result<Vec<Arc<Scan>>, LabError> {
         let scans = self.traces.iter().map(|trace| scan(&trace.file, &trace.options));
         let scans = scans.collect::<Result<Vec<_>, _>>()?;
-        Ok(self.scans.get_or_init(|| scans))
+        self.scans.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&scans);
+        Ok(scans)
     }
 
     /// Returns the same traces with different options for placement, keeping the scans.
@@ -104,7 +102,20 @@ impl TraceSource {
     /// none.
     #[must_use]
     pub fn with_placements(self, placements: Arc<[u16]>) -> Self {
-        TraceSource { placements: Some(placements), ..self }
+        let stamp = self.traces.first().and_then(|trace| Stamp::of(&trace.file));
+        TraceSource { placements: Some((placements, stamp)), ..self }
+    }
+
+    /// Checks that the first trace still has the requests whose placement identifiers were given.
+    fn check_placements(&self) -> Result<(), LabError> {
+        let (Some((_, stamp)), Some(trace)) = (&self.placements, self.traces.first()) else {
+            return Ok(());
+        };
+        if *stamp == Stamp::of(&trace.file) {
+            return Ok(());
+        }
+        let reason = "has changed since its requests were given placement identifiers";
+        Err(LabError::config(trace.file.display().to_string(), reason))
     }
 
     /// Returns the number of commands that all traces together keep in flight; `None` if they are paced by time.
@@ -154,19 +165,30 @@ impl Source for TraceSource {
             until_volume: target.until_volume,
             folder: &self.folder,
         };
+        self.check_placements()?;
         let scans = self.scans()?;
-        let traces: Vec<Trace> = (self.traces.iter().zip(scans))
+        let traces: Vec<Trace> = (self.traces.iter().zip(&scans))
             .enumerate()
             .map(|(number, (t, scan))| Trace {
                 scan: scan.clone(),
                 options: t.options.clone(),
-                placements: self.placements.clone().filter(|_| number == 0),
+                placements: self
+                    .placements
+                    .as_ref()
+                    .filter(|_| number == 0)
+                    .map(|(all, _)| all.clone()),
             })
             .collect();
         let stream = TraceStream::new(&traces, &play)?;
         let mut notices = stream.notices().to_vec();
         if target.timed && self.queue_depth().is_none() {
             notices.extend(scans.iter().filter_map(|scan| scan.out_of_order()));
+            if !scans.iter().any(|scan| scan.has_times()) {
+                let paths = self.path();
+                notices.push(format!(
+                    "{paths}: without times; `queue_depth` requests, 1 by default, are in flight"
+                ));
+            }
         }
         Ok(Built {
             host: Host { queue_depth: self.queue_depth(), think_time_ns: 0 },
