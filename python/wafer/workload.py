@@ -250,8 +250,9 @@ def _keys_of(workload: Workload, folder: str) -> dict[str, Any]:
         return {"fio_text": given[0]}
     if kind == "table" and given[1] == folder and (table := _toml.loads(given[0]).get("workload")):
         return dict(table)
-    why = "its paths start at another folder" if kind == "table" else "cannot be part of a table"
-    raise ConfigError(f"tenants: {workload!r}: {why}; give its keys as a dict")
+    if kind == "table":
+        raise ConfigError(f"tenants: paths of {workload!r} start at another folder; give its keys as a dict")
+    raise ConfigError(f"tenants: {workload!r} cannot be part of a table; give its keys as a dict")
 
 
 def trace(path: str | os.PathLike[str], *, placement: Any = None, **parameters: Any) -> Workload:
