@@ -371,6 +371,36 @@ fn traces_that_cannot_be_read_twice_or_have_no_times_are_told() {
 }
 
 #[test]
+fn an_interrupt_ends_advice_soon() {
+    let folder = tempfile::tempdir().unwrap();
+    let job = folder.path().join("j.fio");
+    std::fs::write(&job, "[j]\nrw=randwrite\nsize=100%\nnorandommap\ntime_based\nruntime=1d\n")
+        .unwrap();
+    // Background processes of a shell ignore SIGINT, and this one would too.
+    let mut command = Command::new("env");
+    command.args(["--default-signal=INT", env!("CARGO_BIN_EXE_wafer"), "-q", "advise"]);
+    command.args([
+        "--device",
+        "warp",
+        "--set",
+        "capacity=64MiB",
+        "--set",
+        "reclaim_unit.size=1MiB",
+    ]);
+    command.args(["--set", "overprovisioning=0.4", "--volume", "48GiB", "--fio"]).arg(&job);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(Duration::from_secs(4));
+    let began = Instant::now();
+    let arguments = ["-INT".to_owned(), child.id().to_string()];
+    assert!(Command::new("kill").args(arguments).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(130), "{said}");
+    assert!(said.starts_with("error: interrupted") && output.stdout.is_empty(), "{said}");
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+}
+
+#[test]
 fn reads_of_a_fresh_drive_are_told() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("reads.fio");

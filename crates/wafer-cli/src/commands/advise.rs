@@ -2,19 +2,22 @@
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use wafer_config::ConfigError;
+use std::time::Duration;
 
 use indicatif::ProgressBar;
 use wafer_advise::{Advice, AdviseOptions, HeatMap, Histogram, SchemeKind, advise, files, stale};
-use wafer_config::load_device;
+use wafer_config::{ConfigError, load_device};
 use wafer_lab::{Experiment, LabError, Options, TraceSource, Workload};
 use wafer_record::text::printable;
 use wafer_record::{Outputs, write_json, write_text};
 
 use crate::args::AdviseArgs;
-use crate::cancel::{CANCEL, cancel_on_ctrl_c};
+use crate::cancel::{CANCEL, cancel_within};
 use wafer_output as output;
 use wafer_output::Table;
+
+/// Time in which the command ends after Ctrl-C.
+const LIMIT: Duration = Duration::from_secs(1);
 
 pub(crate) fn run(args: &AdviseArgs, quiet: bool) -> anyhow::Result<()> {
     if args.hold_out >= 0.95 {
@@ -75,9 +78,9 @@ pub(crate) fn run(args: &AdviseArgs, quiet: bool) -> anyhow::Result<()> {
         volume: volume.map(|v| v.bytes(device.logical_bytes())),
         seed,
     };
-    cancel_on_ctrl_c()?;
+    cancel_within(LIMIT)?;
     let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::new_spinner() };
-    bar.enable_steady_tick(std::time::Duration::from_millis(200));
+    bar.enable_steady_tick(Duration::from_millis(200));
     let progress = |text: &str| bar.set_message(printable(text).into_owned());
     let advice = advise(&device, &workload, traces.as_ref(), &options, &CANCEL, &progress);
     bar.finish_and_clear();
