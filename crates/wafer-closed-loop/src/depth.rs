@@ -35,7 +35,7 @@ struct Search {
     /// Submit nothing until all commands have completed.
     drains: bool,
     /// The depth is found; the commands that follow are the results.
-    settled: bool,
+    is_found: bool,
     /// Even a single command takes too long.
     missed: bool,
     /// Submission times of the commands in flight, by ticket.
@@ -57,7 +57,7 @@ impl Depth {
                 completed: 0,
                 failed: 0,
                 drains: false,
-                settled: false,
+                is_found: false,
                 missed: false,
                 submitted: HashMap::new(),
             })
@@ -82,13 +82,13 @@ impl Depth {
 
     /// Returns whether a search that ends by itself is still running.
     pub(crate) fn is_searching(&self) -> bool {
-        let ends = |s: &Search| s.settled || s.missed || s.target.keeps_looking;
+        let ends = |s: &Search| s.is_found || s.missed || s.target.keeps_looking;
         self.search.as_ref().is_some_and(|search| !ends(search))
     }
 
     /// Returns whether a search has ended, so that commands submitted now are the results.
-    pub(crate) fn is_settled(&self) -> bool {
-        self.search.as_ref().is_some_and(|search| search.settled)
+    pub(crate) fn has_found(&self) -> bool {
+        self.search.as_ref().is_some_and(|search| search.is_found)
     }
 
     /// Returns whether a command may be submitted in addition to those in flight.
@@ -160,7 +160,7 @@ impl Search {
         }
         self.depth = ((self.depth + self.low) / 2).max(1);
         self.stable = 0;
-        self.settled = false;
+        self.is_found = false;
         self.drain(time, in_flight);
     }
 
@@ -181,10 +181,10 @@ impl Search {
             self.begin(time);
             return false;
         }
-        if self.settled {
+        if self.is_found {
             return true;
         }
-        self.settled = true;
+        self.is_found = true;
         self.drain(time, in_flight);
         false
     }

@@ -30,7 +30,7 @@ pub(crate) struct RunningJob {
     depth: Depth,
     ticket: u64,
     /// First ticket of the results, once `latency_target` has found the depth.
-    settled_ticket: u64,
+    found_ticket: u64,
     /// When the job begins, until that has been reported.
     begins: Option<u64>,
     last: u64,
@@ -74,7 +74,7 @@ impl RunningJob {
         spec: &JobSpec,
         seed: u64,
         number: u32,
-        [first_ticket, settled_ticket]: [u64; 2],
+        [first_ticket, found_ticket]: [u64; 2],
         now: u64,
     ) -> Result<Self, WorkloadError> {
         let start = now.saturating_add(nanoseconds(spec.start_delay));
@@ -97,7 +97,7 @@ impl RunningJob {
             in_flight: 0,
             depth,
             ticket: first_ticket,
-            settled_ticket,
+            found_ticket,
             begins: Some(start),
             last: start,
             completed: start,
@@ -170,10 +170,10 @@ impl RunningJob {
     pub(crate) fn completed(&mut self, ticket: u64, time: u64) {
         self.in_flight -= 1;
         if !self.ended {
-            let was_settled = self.depth.is_settled();
+            let had_found = self.depth.has_found();
             self.ended = self.depth.completed(ticket, time, self.in_flight);
-            if self.depth.is_settled() && !was_settled {
-                self.ticket = self.settled_ticket;
+            if self.depth.has_found() && !had_found {
+                self.ticket = self.found_ticket;
             }
         }
         self.completed = self.completed.max(time);

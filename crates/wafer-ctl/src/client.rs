@@ -18,7 +18,7 @@ use crate::args::{CriticalWarningBit, CtlArgs, CtlCommand};
 use crate::hosts;
 
 /// Time that a server has to respond: it may have to write to a slow disk.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 /// Maximum length of a response in bytes.
 const MAX_RESPONSE: u64 = 16 << 20;
 
@@ -119,8 +119,8 @@ fn exchange(path: &Path, request: &serde_json::Value) -> anyhow::Result<Response
         };
         ConfigError::new(name.clone(), reason)
     })?;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(TIMEOUT))?;
+    stream.set_write_timeout(Some(TIMEOUT))?;
     let mut line = serde_json::to_vec(request)?;
     line.push(b'\n');
     // A server with too many clients closes the connection at once.

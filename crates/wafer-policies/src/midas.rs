@@ -46,7 +46,7 @@ const JOINED: f64 = 1.0;
 /// initial time must not be zero.
 const SHORT: f64 = 0.05;
 /// Epochs after which a group should match the model.
-const SETTLED: u32 = 3;
+const STABLE_EPOCHS: u32 = 3;
 /// Maximum difference between the mean valid share of a group's victims and the model's (as in the paper), and minimum
 /// victims for a mean.
 const MOST_ERROR: f64 = 0.1;
@@ -278,7 +278,7 @@ impl Midas {
             for group in &mut chain.groups {
                 let mean = group.moved / f64::from(group.victims.max(1));
                 let wrong = (mean - group.expected).abs() > MOST_ERROR;
-                if group.epochs >= SETTLED && group.victims >= FEWEST_VICTIMS && wrong {
+                if group.epochs >= STABLE_EPOCHS && group.victims >= FEWEST_VICTIMS && wrong {
                     group.joined_until = joined_until;
                 }
                 (group.victims, group.moved) = (0, 0.0);

@@ -21,7 +21,7 @@ const POLL: Duration = Duration::from_millis(50);
 /// Time in which a stopped run must end.
 const GRACE: Duration = Duration::from_millis(500);
 /// Time after which Python code that a stopped run is calling is interrupted.
-const PATIENCE: Duration = Duration::from_millis(100);
+const INTERRUPT_AFTER: Duration = Duration::from_millis(100);
 
 /// Stops runs from another thread.
 #[pyclass(frozen, module = "wafer._wafer")]
@@ -222,7 +222,7 @@ pub(crate) fn watched<T: Send + 'static>(
             continue;
         }
         let since = stopped.get_or_insert_with(Instant::now).elapsed();
-        if since > PATIENCE
+        if since > INTERRUPT_AFTER
             && !std::mem::replace(&mut interrupted, true)
             && let Some(number) = number.get()
         {

@@ -156,7 +156,7 @@ impl Model {
         id
     }
 
-    fn settled(&mut self, namespace: usize) -> OpId {
+    fn completed_op(&mut self, namespace: usize) -> OpId {
         let id = self.op(namespace, 0);
         self.outstanding.remove(&id);
         let now = self.now;
@@ -168,7 +168,7 @@ impl Model {
     /// Adds a namespace of zeroes that may not exist yet, and returns its number.
     pub fn create(&mut self, nsid: u32, lba_bytes: u64, sectors: u64) -> usize {
         let number = self.spaces.len();
-        let op = self.settled(number);
+        let op = self.completed_op(number);
         self.spaces.push(Space {
             nsid,
             lba_bytes,
@@ -425,7 +425,7 @@ impl Model {
             if self.spaces[number].gone {
                 continue;
             }
-            let op = self.settled(number);
+            let op = self.completed_op(number);
             for at in 0..self.spaces[number].sectors.len() {
                 let writes = std::mem::take(&mut self.spaces[number].sectors[at]);
                 let overwritten = self.overwritten(&writes, NEVER, true);

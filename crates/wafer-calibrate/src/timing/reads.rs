@@ -120,7 +120,7 @@ pub(crate) fn fit(
     };
     // Overhead adds to every read, so finding it needs no run. There may be several minima, since figures that are far
     // off pull less.
-    let settled = |mut point: Point, ours: &[Latency], pull: Pull| -> (Point, f64) {
+    let with_overhead = |mut point: Point, ours: &[Latency], pull: Pull| -> (Point, f64) {
         let cost = |overhead: f64| square(&residuals([overhead, point[1], point[2]], ours, pull));
         let apart = (start[0] + 200.0) / OVERHEADS as f64;
         let tried = (0..OVERHEADS).map(|i| 0.5 + i as f64 * apart);
@@ -140,7 +140,7 @@ pub(crate) fn fit(
             let point = bounded([start[0], start[1] + slice.ln(), missed]);
             let ours = simulate(point, Effort::Coarse)?;
             for (best, pull) in starts.iter_mut().zip(PULLS) {
-                let tried = settled(point, &ours, pull);
+                let tried = with_overhead(point, &ours, pull);
                 if tried.1 < best.1 {
                     *best = tried;
                 }
@@ -149,7 +149,7 @@ pub(crate) fn fit(
     }
     let mut descend = |from: Point, pull: Pull| -> Result<Found, LabError> {
         let mut ours = simulate(from, Effort::Fine)?;
-        let (mut point, mut cost) = settled(from, &ours, pull);
+        let (mut point, mut cost) = with_overhead(from, &ours, pull);
         let mut damping = 0.01;
         // Derivatives change little along the way.
         let mut slopes = vec![between(
@@ -176,7 +176,7 @@ pub(crate) fn fit(
             let Some(inverse) = inverse(damped) else { break };
             let next = bounded([0, 1, 2].map(|i| point[i] - product(&inverse[i], &gradient)));
             let theirs = simulate(next, Effort::Fine)?;
-            let (next, next_cost) = settled(next, &theirs, pull);
+            let (next, next_cost) = with_overhead(next, &theirs, pull);
             if next_cost < cost {
                 (point, cost, ours) = (next, next_cost, theirs);
                 damping *= 0.3;
@@ -187,7 +187,7 @@ pub(crate) fn fit(
                 break;
             }
         }
-        let (point, cost) = settled(point, &ours, PULLS[0]);
+        let (point, cost) = with_overhead(point, &ours, PULLS[0]);
         Ok(Found { point, cost, normal, figures: residuals(point, &ours, pull).len() })
     };
     let [first, second] = [descend(starts[0].0, PULLS[0])?, descend(starts[1].0, PULLS[1])?];

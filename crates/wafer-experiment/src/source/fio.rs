@@ -159,11 +159,11 @@ impl Source for FioSource {
             let searches = jobs.jobs.iter().any(|job| job.latency_target.is_some());
             let mut timed: Vec<TimedJob> = jobs.jobs.iter().map(job).collect();
             if searches {
-                let settled = timed.iter().enumerate();
-                let settled: Vec<TimedJob> = settled
+                let results = timed.iter().enumerate();
+                let results: Vec<TimedJob> = results
                     .map(|(at, job)| TimedJob { ramp: 0, replaces: Some(at), ..job.clone() })
                     .collect();
-                timed.extend(settled);
+                timed.extend(results);
             }
             let jobs =
                 ClosedLoop::new(jobs.jobs, target.seed, target.until_volume).map_err(refused)?;

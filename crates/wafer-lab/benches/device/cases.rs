@@ -19,7 +19,7 @@ pub(crate) struct Case {
     pub(crate) config: DeviceConfig,
     pub(crate) traffic: Traffic,
     /// Capacities written before measuring, after one sequential fill.
-    pub(crate) settle: f64,
+    pub(crate) warm_up: f64,
     /// The promised minimum share of the probe's rate, if there is one.
     pub(crate) goal: Option<f64>,
 }
@@ -131,7 +131,7 @@ pub(crate) fn all() -> Vec<Case> {
         what,
         config: device(capacity, 256 << 20),
         traffic,
-        settle: 3.0,
+        warm_up: 3.0,
         goal,
     };
     let jobs = |jobs: Vec<JobSpec>| Traffic::Jobs(jobs);
@@ -162,7 +162,7 @@ pub(crate) fn all() -> Vec<Case> {
             what: "7.68 TB, uniform 4 KiB",
             config: device(large, 4 * GIB),
             traffic: Traffic::Uniform(4096),
-            settle: 0.4,
+            warm_up: 0.4,
             goal: None,
         },
     ]

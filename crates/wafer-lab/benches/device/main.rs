@@ -1,6 +1,6 @@
 //! `make bench`: the speed of the device relative to the limit of memory.
 //!
-//! Each case fills its device, lets it settle, and then alternates slices of the limit probe with slices of the case on
+//! Each case fills its device, warms it up, and then alternates slices of the limit probe with slices of the case on
 //! one thread. It reports the medians, and the median of the ratios of neighbouring slices, so a noisy machine spoils
 //! only individual slices. Arguments: `--only NAME`, `--write FILE` for the table as Markdown.
 
@@ -96,7 +96,7 @@ fn pump(
     }
 }
 
-fn settled(case: &Case) -> (Device, Stream) {
+fn warmed_up(case: &Case) -> (Device, Stream) {
     let mut device = Device::new(&case.config, 1).expect("a valid device");
     let capacity = device.geometry().logical_bytes();
     let fill = JobSpec::fill(capacity, 1 << 20);
@@ -105,7 +105,7 @@ fn settled(case: &Case) -> (Device, Stream) {
     pump(&mut device, &mut fill, &mut batch, |d| d.counters().host_bytes >= capacity);
     device.reset_counters();
     let mut stream = case.traffic.stream(capacity);
-    let volume = (capacity as f64 * case.settle) as u64;
+    let volume = (capacity as f64 * case.warm_up) as u64;
     pump(&mut device, &mut stream, &mut batch, |d| d.counters().host_bytes >= volume);
     device.reset_counters();
     (device, stream)
@@ -113,7 +113,7 @@ fn settled(case: &Case) -> (Device, Stream) {
 
 fn measure(case: &Case) -> Outcome {
     let before = resident();
-    let (mut device, mut stream) = settled(case);
+    let (mut device, mut stream) = warmed_up(case);
     let pages = device.geometry().logical_pages;
     let bytes_per_page = (resident() - before) as f64 / pages as f64;
     let mut probe = Probe::new(pages);
@@ -149,7 +149,7 @@ fn measure(case: &Case) -> Outcome {
 fn two_at_once() -> String {
     let cases = cases::all();
     let run = |seconds: f64| {
-        let (mut device, mut stream) = settled(&cases[0]);
+        let (mut device, mut stream) = warmed_up(&cases[0]);
         let mut batch = Batch::with_capacity(BATCH);
         let start = Instant::now();
         pump(&mut device, &mut stream, &mut batch, |_| start.elapsed().as_secs_f64() > seconds);

@@ -398,7 +398,7 @@ impl Media {
     }
 
     /// Frees the buffer of the data that dies have programmed by `now`.
-    fn settle(&mut self, now: Time) {
+    fn free_programmed(&mut self, now: Time) {
         self.occupied -= self.dies.finish(now);
     }
 

@@ -120,7 +120,7 @@ impl Media {
             pages.clone().all(|page| media.directory.holds(page, media.occupied.host))
         };
         held(self) && {
-            self.settle(now);
+            self.free_programmed(now);
             held(self)
         }
     }

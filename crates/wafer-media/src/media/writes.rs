@@ -86,7 +86,7 @@ impl Media {
         if self.protected || !(durable || kind == Kind::Flush) {
             return self.finish(now, flight, done);
         }
-        self.settle(now);
+        self.free_programmed(now);
         self.program_partials(now);
         self.flushes.push(Flush { flight, since: now, last: self.programs });
         self.complete_flushes(now, done);
@@ -113,7 +113,7 @@ impl Media {
     fn has_room(&mut self, now: Time, flight: u32) -> bool {
         let need = self.flights[flight as usize].room.min(self.buffer_bytes / 2);
         if self.occupied.total() + need > self.buffer_bytes {
-            self.settle(now);
+            self.free_programmed(now);
         }
         self.occupied.total() + need <= self.buffer_bytes
     }
@@ -138,7 +138,7 @@ impl Media {
 
     /// Completes flushes, and admits parked writes while there is room at `now`.
     pub(super) fn release(&mut self, now: Time, done: &mut Vec<Done>) {
-        self.settle(now);
+        self.free_programmed(now);
         self.complete_flushes(now, done);
         if let Some((flight, since)) = self.entering
             && self.occupied.total() <= self.buffer_bytes
@@ -191,7 +191,7 @@ impl Media {
         );
         self.background(now, flight);
         if is_large {
-            self.settle(now);
+            self.free_programmed(now);
         }
         if is_large && self.occupied.total() > self.buffer_bytes {
             self.entering = Some((flight, now));
