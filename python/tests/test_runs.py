@@ -254,25 +254,23 @@ BUSY = """
 import os, signal, sys, threading, time, wafer
 device = wafer.Device("warp", capacity="64MiB", reclaim_unit_size="1MiB", overprovisioning=0.5)
 job = wafer.fio_text("[w]\\nrw=randwrite\\nbs=4k\\nsize=100%\\nnorandommap=1\\ntime_based=1\\nruntime=1d\\n")
+how, cancel = sys.argv[1], None
 class Slow(wafer.Policy):
     def select_victim(self, rus):
         print("busy", flush=True)
+        stop = (cancel.cancel, ()) if how == "cancel" else (os.kill, (os.getpid(), signal.SIGINT))
+        threading.Timer(0.3, *stop).start()
         end = time.monotonic() + 30
         while time.monotonic() < end:
             pass
         return 0
-def stop(function, *arguments):
-    threading.Timer(1, function, arguments).start()
-how = sys.argv[1]
 if how == "raise":
-    stop(os.kill, os.getpid(), signal.SIGINT)
     try:
         wafer.run(device, job, volume="20x", policy=Slow())
     except KeyboardInterrupt:
         print("interrupted")
 else:
     with wafer.interruptible() as cancel:
-        stop(cancel.cancel) if how == "cancel" else stop(os.kill, os.getpid(), signal.SIGINT)
         wafer.run(device, job, volume="20x", policy=Slow(), cancel=cancel)
 print("after")
 """
@@ -283,6 +281,24 @@ def test_python_code_of_a_stopped_run_is_interrupted(how):
     done = subprocess.run([sys.executable, "-c", BUSY, how], capture_output=True, text=True, timeout=25)
     assert done.returncode == 0, done.stderr
     assert done.stdout == ("busy\ninterrupted\nafter\n" if how == "raise" else "busy\nafter\n")
+
+
+def test_a_generator_that_is_interrupted_gives_no_short_result():
+    device = wafer.Device("warp", capacity="64MiB", reclaim_unit_size="1MiB", overprovisioning=0.5)
+    cancel = wafer.Cancel()
+
+    def slow():
+        for _ in range(3):
+            yield np.arange(4096) % 1000
+            cancel.cancel()
+            end = time.monotonic() + 20
+            while time.monotonic() < end:
+                pass
+
+    began = time.monotonic()
+    with pytest.raises(wafer.Cancelled):
+        wafer.run(device, wafer.commands(slow), cancel=cancel)
+    assert time.monotonic() - began < 10
 
 
 def test_ctrl_c_on_the_command_line_leaves_no_file(tmp_path):

@@ -250,7 +250,7 @@ def _keys_of(workload: Workload, folder: str) -> dict[str, Any]:
         return {"fio_text": given[0]}
     if kind == "table" and given[1] == folder and (table := _toml.loads(given[0]).get("workload")):
         return dict(table)
-    if kind == "table":
+    if kind == "table" and given[1] != folder:
         raise ConfigError(f"tenants: paths of {workload!r} start at another folder; give its keys as a dict")
     raise ConfigError(f"tenants: {workload!r} cannot be part of a table; give its keys as a dict")
 
@@ -286,11 +286,23 @@ def trace(path: str | os.PathLike[str], *, placement: Any = None, **parameters: 
     table = {"trace": path, "placement": placement, **parameters}
     if not callable(placement):
         return workload(table)
+    before = _modified(path)
     placements = traces.place(path, parameters.get("format"), placement)
+    if _modified(path) != before:
+        raise WorkloadError(f"{path}: changed while its requests were given placement identifiers")
     table["placement"] = None
     text, folder = _toml.document(table), os.fspath(Path.cwd())
     with of_a_dict("workload", "trace"):
         return _placed(text, folder, placements)
+
+
+def _modified(path: str) -> tuple[int, int]:
+    """Returns size and time of a file, which tell whether it has changed."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return 0, 0
+    return found.st_size, found.st_mtime_ns
 
 
 def _placed(text: str, folder: str, placements: npt.NDArray[np.uint16]) -> Workload:

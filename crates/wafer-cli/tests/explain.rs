@@ -156,7 +156,7 @@ fn an_interrupt_leaves_no_causes() {
     let job = folder.path().join("j.fio");
     std::fs::write(&job, "[j]\nrw=randwrite\nsize=100%\nnorandommap\ntime_based\nruntime=1d\n")
         .unwrap();
-    let command = "run --device warp --set capacity=1GiB --set reclaim_unit.size=1MiB --set overprovisioning=0.1 \
+    let command = "run --device warp --set capacity=3GiB --set reclaim_unit.size=1MiB --set overprovisioning=0.1 \
                    --volume 10x";
     let arguments: Vec<&str> = command.split_whitespace().collect();
     let output =

@@ -340,6 +340,7 @@ fn traces_that_cannot_be_read_twice_or_have_no_times_are_told() {
     let options = "--device pm9a3 --trace-set format=spc --trace /dev/stdin";
     for command in [
         format!("run {options}"),
+        "advise --device pm9a3 --trace-set format=spc /dev/stdin".to_owned(),
         format!("trace convert --trace-set format=spc /dev/stdin {}", path("c")),
     ] {
         let (code, said) = cat(&command);
@@ -387,9 +388,9 @@ fn an_interrupt_ends_advice_soon() {
         "--set",
         "reclaim_unit.size=1MiB",
     ]);
-    command.args(["--set", "overprovisioning=0.4", "--volume", "48GiB", "--fio"]).arg(&job);
+    command.args(["--set", "overprovisioning=0.4", "--volume", "96GiB", "--fio"]).arg(&job);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    std::thread::sleep(Duration::from_secs(4));
+    std::thread::sleep(Duration::from_secs(3));
     let began = Instant::now();
     let arguments = ["-INT".to_owned(), child.id().to_string()];
     assert!(Command::new("kill").args(arguments).status().unwrap().success());

@@ -145,3 +145,24 @@ fn a_device_without_times_has_no_clock() {
     let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
     assert_eq!(left.len(), 2, "nothing was made");
 }
+
+/// As a drive that was filled in part is refused, this says so at once.
+#[test]
+fn an_interrupt_ends_the_precondition_of_a_served_drive() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = format!("file:{}", folder.path().join("drive.img").display());
+    // Background processes of a shell ignore SIGINT, and this one would too.
+    let mut command = Command::new("env");
+    command.args(["--default-signal=INT", env!("CARGO_BIN_EXE_wafer"), "serve", "--device", "warp"]);
+    command.args(["--set", "capacity=1GiB", "--set", "reclaim_unit.size=4MiB"]);
+    command.args(["--set", "overprovisioning=0.3", "--data", &data, "--listen", "127.0.0.1:0"]);
+    command.args(["--precondition", "random:1000"]).stderr(Stdio::piped());
+    let server = command.spawn().unwrap();
+    std::thread::sleep(Duration::from_secs(1));
+    let arguments = ["-INT".to_owned(), server.id().to_string()];
+    assert!(Command::new("kill").args(arguments).status().unwrap().success());
+    let output = server.wait_with_output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(130), "{said}");
+    assert!(said.contains("interrupted"), "{said}");
+}

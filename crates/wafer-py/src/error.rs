@@ -18,6 +18,13 @@ pub(crate) fn raise(py: Python<'_>, class: &str, message: &str) -> PyErr {
     made.map_or_else(|error| error, PyErr::from_value)
 }
 
+fn is_cancelled(error: &PyErr) -> bool {
+    Python::attach(|py| {
+        let class = py.import("wafer._errors").and_then(|module| module.getattr("Cancelled"));
+        class.is_ok_and(|class| error.is_instance(py, &class))
+    })
+}
+
 /// Converts an error of the lab into an exception.
 pub(crate) fn of_lab(py: Python<'_>, error: &LabError) -> PyErr {
     let message = wafer_config::line(error, |cause| match cause.downcast_ref() {
@@ -73,11 +80,12 @@ pub(crate) struct PendingError {
 impl PendingError {
     /// Keeps the first exception and stops the run.
     pub(crate) fn report(&self, error: PyErr) {
-        let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
-        // What a stopped run raises on its way out says nothing.
-        if !self.stop.swap(true, Ordering::Relaxed) {
-            *first = Some(error);
+        // Raised to interrupt the Python code of a stopped run.
+        if self.stop.load(Ordering::Relaxed) && is_cancelled(&error) {
+            return;
         }
+        self.first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        self.stop.store(true, Ordering::Relaxed);
     }
 
     /// Takes the exception, if there is one.

@@ -203,6 +203,10 @@ pub(crate) fn watched<T: Send + 'static>(
         let (received, back) = py.detach(move || (end.recv_timeout(POLL), end));
         end = back;
         match received {
+            // A stopped run may have ended early without knowing, if its Python code was interrupted.
+            Ok(Ok(_)) if pending.stop.load(Ordering::Relaxed) => {
+                return Ok(Err(LabError::Cancelled));
+            }
             Ok(outcome) => return Ok(outcome),
             Err(RecvTimeoutError::Disconnected) => match py.detach(|| thread.join()) {
                 Err(panic) => std::panic::resume_unwind(panic),
@@ -223,8 +227,8 @@ pub(crate) fn watched<T: Send + 'static>(
         }
         let since = stopped.get_or_insert_with(Instant::now).elapsed();
         if since > INTERRUPT_AFTER
-            && !std::mem::replace(&mut interrupted, true)
             && let Some(number) = number.get()
+            && !std::mem::replace(&mut interrupted, true)
         {
             interrupt(py, *number)?;
         }

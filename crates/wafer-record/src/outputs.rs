@@ -94,7 +94,7 @@ impl Outputs {
             if !folder.is_dir() {
                 return Err(refused(path, format!("no folder {}", folder.display())));
             }
-            if access(folder, Access::WRITE_OK).is_err() {
+            if !target.exists() && access(folder, Access::WRITE_OK).is_err() {
                 let reason = format!("the folder {} cannot be written to", folder.display());
                 return Err(refused(path, reason));
             }

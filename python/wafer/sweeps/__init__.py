@@ -388,15 +388,21 @@ def sweep(
     if on_error == "raise" and rows and len(made.failures) == len(rows):
         before = "" if left else "; they failed in an earlier call, and retry_failures=True repeats them"
         raise _all_failed("all", [row["error"] for row in rows], before)
-    for remark, count in _by_message(remark for found in store.remarks.values() for remark in found):
+    each = ({_kind(remark): remark for remark in found}.values() for found in store.remarks.values())
+    for remark, count in _by_message(remark for found in each for remark in found):
         warnings.warn(f"{count} of {len(points)} runs: {remark}", stacklevel=2)
     return made
+
+
+def _kind(message: str) -> str:
+    """Returns a message without its numbers."""
+    return re.sub(r"-?\d+(\.\d+)?(e-?\d+)?", "0", message)
 
 
 def _by_message(errors: Iterable[str]) -> list[tuple[str, int]]:
     """Counts messages; those that differ only in numbers count as the first of them."""
     first: dict[str, str] = {}
-    kinds = (first.setdefault(re.sub(r"-?\d+(\.\d+)?(e-?\d+)?", "0", error), error) for error in errors)
+    kinds = (first.setdefault(_kind(error), error) for error in errors)
     return Counter(kinds).most_common()
 
 

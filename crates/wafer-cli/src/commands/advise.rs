@@ -55,7 +55,9 @@ pub(crate) fn run(args: &AdviseArgs, quiet: bool) -> anyhow::Result<()> {
         }
         (None, None) => {
             let traces = TraceSource::from_options(&args.traces, &args.trace_set)?;
-            traces.scans()?;
+            for scan in traces.scans()? {
+                scan.open().map_err(LabError::Trace)?;
+            }
             (device()?, Workload::new(traces.clone()), Some(traces))
         }
     };

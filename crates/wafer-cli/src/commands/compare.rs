@@ -77,7 +77,10 @@ pub(crate) fn run(args: &CompareArgs, quiet: bool) -> anyhow::Result<()> {
         if let Some(classes) = args.bound {
             let experiment = workload(path, &options)?;
             let control = Control { cancel: &CANCEL, progress: &|_| {}, watch: None, steady: None };
-            ranking.bound = Some(bound(&experiment, classes, control)?);
+            match bound(&experiment, classes, control) {
+                Ok(row) => ranking.bound = Some(row),
+                Err(error) => failures.push(error.of(&format!("{}, bound", experiment.name))),
+            }
         }
         ranked.push(ranking);
     }

@@ -26,9 +26,12 @@ use super::ctl_socket::ControlSocket;
 use super::subsystems::{self, Spec};
 use super::{descriptors, drive_files, live};
 use crate::args::ServeArgs;
-use crate::cancel::{cancel_on_ctrl_c, is_cancelled};
+use crate::cancel::{cancel_until, is_cancelled};
 use crate::progress::Steps;
 use wafer_output as output;
+
+/// Interval for checking for a signal that came during a precondition.
+const POLL: Duration = Duration::from_millis(200);
 
 /// File descriptors reserved for files, listeners and the runtime: captures, checkpoints and logs must not
 /// fail because hosts connect.
@@ -54,7 +57,8 @@ pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
     let specs = subsystems::of(args)?;
     let mut prepared = Vec::with_capacity(specs.len());
     if specs.iter().any(|spec| spec.precondition.is_some()) {
-        cancel_on_ctrl_c().map_err(|error| LabError::Run(error.to_string()))?;
+        // No number of signals ends the process before the drives are saved.
+        cancel_until(u32::MAX).map_err(|error| LabError::Run(error.to_string()))?;
     }
     let mut files = Outputs::default();
     specs.iter().for_each(|spec| files.input(Path::new(&spec.device)));
@@ -200,6 +204,13 @@ fn open(
     error.map_or(Ok(()), Err)
 }
 
+/// Waits for a signal that came, or was handled, during a precondition.
+async fn cancelled() {
+    while !is_cancelled() {
+        tokio::time::sleep(POLL).await;
+    }
+}
+
 /// Fills a new drive as requested by `--precondition`, and returns its state afterwards.
 fn precondition(
     drive: &Drive,
@@ -215,7 +226,10 @@ fn precondition(
         !is_cancelled()
     });
     bar.finish();
-    filled.map_err(|error| spec.error("precondition", drive_files::usage(error)))?;
+    filled.map_err(|error| match drive_files::usage(error) {
+        LabError::Cancelled => LabError::Cancelled,
+        error => spec.error("precondition", error),
+    })?;
     Ok(drive.snapshot())
 }
 
@@ -326,6 +340,7 @@ async fn serve(
         tokio::select! {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
+            () = cancelled() => {}
         }
         stop.send_replace(true);
     });

@@ -57,9 +57,10 @@ pub(super) fn scan(file: &Path, options: &TraceOptions) -> Result<Arc<Scan>, Lab
     let scans = || SCANS.lock().unwrap_or_else(PoisonError::into_inner);
     let key = Key::of(file, options);
     if let Some(key) = &key {
-        let held =
-            scans().iter().find(|(other, _)| other == key).and_then(|(_, scan)| scan.upgrade());
-        if let Some(scan) = held.filter(|scan| scan.path == file) {
+        let all = scans();
+        let mut same = all.iter().filter(|(other, _)| other == key);
+        let is_named = |scan: &Arc<Scan>| scan.path == file;
+        if let Some(scan) = same.find_map(|(_, scan)| scan.upgrade().filter(is_named)) {
             return Ok(scan);
         }
     }

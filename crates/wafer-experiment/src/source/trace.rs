@@ -183,12 +183,13 @@ impl Source for TraceSource {
         let mut notices = stream.notices().to_vec();
         if target.timed && self.queue_depth().is_none() {
             notices.extend(scans.iter().filter_map(|scan| scan.out_of_order()));
-            if !scans.iter().any(|scan| scan.has_times()) {
-                let paths = self.path();
-                notices.push(format!(
-                    "{paths}: without times; `queue_depth` requests, 1 by default, are in flight"
-                ));
-            }
+            let (timed, untimed): (Vec<_>, Vec<_>) = scans.iter().partition(|s| s.has_times());
+            let how = match timed.is_empty() {
+                true => "`queue_depth` requests, 1 by default, are in flight",
+                false => "all its requests come at the start; give all traces `queue_depth`",
+            };
+            let told = |scan: &Arc<Scan>| format!("{}: without times; {how}", scan.path.display());
+            notices.extend(untimed.into_iter().map(told));
         }
         Ok(Built {
             host: Host { queue_depth: self.queue_depth(), think_time_ns: 0 },
