@@ -1,7 +1,7 @@
 //! `wafer serve --time`: hosts see the latency of the drive, and its counters do not change.
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -153,7 +153,13 @@ fn an_interrupt_ends_the_precondition_of_a_served_drive() {
     let data = format!("file:{}", folder.path().join("drive.img").display());
     // Background processes of a shell ignore SIGINT, and this one would too.
     let mut command = Command::new("env");
-    command.args(["--default-signal=INT", env!("CARGO_BIN_EXE_wafer"), "serve", "--device", "warp"]);
+    command.args([
+        "--default-signal=INT",
+        env!("CARGO_BIN_EXE_wafer"),
+        "serve",
+        "--device",
+        "warp",
+    ]);
     command.args(["--set", "capacity=1GiB", "--set", "reclaim_unit.size=4MiB"]);
     command.args(["--set", "overprovisioning=0.3", "--data", &data, "--listen", "127.0.0.1:0"]);
     command.args(["--precondition", "random:1000"]).stderr(Stdio::piped());
