@@ -97,6 +97,10 @@ mod tests {
         write(4);
         let second = scan(&file, &options).unwrap();
         assert_eq!((first.writes.requests, second.writes.requests), (3, 4));
+        // As long as before, but written later.
+        let later = SystemTime::now() + std::time::Duration::from_secs(10);
+        fs::File::options().write(true).open(&file).unwrap().set_modified(later).unwrap();
+        assert!(!Arc::ptr_eq(&second, &scan(&file, &options).unwrap()));
         // No longer held, so it is read again.
         drop((first, second));
         assert_eq!(scan(&file, &options).unwrap().writes.requests, 4);
