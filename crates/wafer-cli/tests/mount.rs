@@ -299,11 +299,9 @@ fn an_interrupt_ends_a_precondition() {
     assert_eq!(server.wait().unwrap().code(), Some(130));
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
     assert!(!drive.path("drive/counters.json").exists());
-    // The drive is filled in part, and says so.
-    let refused = drive.command("third.trace").stderr(Stdio::piped()).output().unwrap();
-    let said = String::from_utf8(refused.stderr).unwrap();
-    assert_eq!(refused.status.code(), Some(2), "{said}");
-    assert!(said.contains("the precondition of this drive was interrupted"), "{said}");
+    let output = drive.command("third.trace").stderr(Stdio::piped()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("the precondition of this drive was interrupted"), "{output:?}");
 }
 
 #[test]
