@@ -48,13 +48,10 @@ fn joined(command: Command, geometry: &Geometry) -> Command {
     let [_, _, ..] = geometry.namespaces.as_slice() else { return command };
     let at = command.namespace.index();
     let first = geometry.namespaces.get(at).map_or(0, |n| n.start);
-    let handle = geometry.namespace_handles.get(at).and_then(|handles| {
-        // Writes without placement, or with an invalid one, go to the first handle.
-        handles.get(usize::from(command.placement.0)).or(handles.first())
-    });
+    let handle = geometry.handle(command.namespace, command.placement);
     Command {
         lba: first * geometry.blocks_per_page() + command.lba,
-        placement: handle.map_or(Placement::NONE, |handle| Placement(*handle)),
+        placement: handle.map_or(Placement::NONE, |handle| Placement(handle.0)),
         namespace: NsId(0),
         ..command
     }

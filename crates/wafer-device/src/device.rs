@@ -311,30 +311,19 @@ impl<O: Observer> Device<O> {
         &mut self.observer
     }
 
-    /// Returns the handle of a write with a placement identifier, which is the namespace's first if the namespace does
-    /// not define the identifier; `None` if there is no such namespace.
+    /// Returns [`Geometry::handle`] of this device.
     pub fn handle(&self, namespace: NsId, placement: Placement) -> Option<RuhId> {
-        let first = self.namespaces.get(namespace.index())?.slots.first().copied();
-        let slot = self.defined_slot(namespace, placement).or(first)?;
-        Some(RuhId(self.handle_of(slot) as u16))
+        self.geometry.handle(namespace, placement)
     }
 
     /// Returns the placement identifiers of a namespace in the order in which Reclaim Unit Handle Status lists
     /// them (for each placement handle, for each group), which is the order that fio's `plids` index.
     pub fn placements(&self, namespace: NsId) -> Vec<Placement> {
         let Some(layout) = self.namespaces.get(usize::from(namespace.0)) else { return Vec::new() };
-        let shift = self.placement_shift();
-        (0..layout.slots.len() as u32)
-            .flat_map(|handle| {
-                (0..self.groups.len() as u32)
-                    .map(move |g| Placement(((g << shift) | handle) as u16))
-            })
+        let groups = self.geometry.groups;
+        (0..layout.slots.len() as u16)
+            .flat_map(|handle| (0..groups).map(move |group| Placement::of(groups, group, handle)))
             .collect()
-    }
-
-    /// Returns the number of bits of a placement identifier below its reclaim group: 16 - RGIF.
-    pub(crate) fn placement_shift(&self) -> u32 {
-        16 - (self.groups.len() as u32).next_power_of_two().trailing_zeros()
     }
 
     /// Returns the number of valid pages of a reclaim unit.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use wafer_interface::{Bytes, FirmwareConfig, LBA_BYTES};
+use wafer_interface::{Bytes, FirmwareConfig, LBA_BYTES, NsId, Placement, RuhId};
 
 use crate::config::DeviceConfig;
 use wafer_interface::InvalidKey;
@@ -62,6 +62,20 @@ pub struct Geometry {
 }
 
 impl Geometry {
+    /// Returns the handle of a write with a placement identifier: the namespace's first if the namespace does not
+    /// define the identifier; `None` if there is no such namespace.
+    pub fn handle(&self, namespace: NsId, placement: Placement) -> Option<RuhId> {
+        let list = self.namespace_handles.get(namespace.index())?;
+        let (group, handle) = placement.split(self.groups);
+        let defined = list.get(usize::from(handle)).filter(|_| group < self.groups);
+        defined.or(list.first()).map(|handle| RuhId(self.used(*handle)))
+    }
+
+    /// Returns the handle that is used for a listed one: without FDP and streams, there is only one.
+    pub(crate) fn used(&self, handle: u16) -> u16 {
+        handle.min(self.handles - 1)
+    }
+
     /// Returns the sizes of a configuration.
     ///
     /// # Errors

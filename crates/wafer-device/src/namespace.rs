@@ -125,8 +125,7 @@ impl<O: Observer> Device<O> {
     /// Derives the layouts of the namespaces for the write path.
     pub(crate) fn place_namespaces(&mut self) {
         let geometry = &self.geometry;
-        // Without FDP and streams, there is only one handle, whatever the list.
-        let slot = |handle: &u16| u32::from((*handle).min(geometry.handles - 1));
+        let slot = |handle: &u16| u32::from(geometry.used(*handle));
         let all = geometry.namespaces.iter().zip(&geometry.namespace_handles);
         let layout = |(pages, handles): (&Range<u64>, &Vec<u16>)| NamespaceLayout {
             first_page: pages.start,

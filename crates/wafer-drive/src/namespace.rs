@@ -224,11 +224,9 @@ impl Namespace {
     /// # Errors
     /// The namespace does not define it.
     pub fn placement(&self, pid: Placement) -> Result<(u16, RuhId), PlacementError> {
-        // The group occupies as many of the high bits as the number of groups needs.
-        let shift = 16 - u32::from(self.groups).next_power_of_two().trailing_zeros();
-        let (group, handle) = (u32::from(pid.0) >> shift, u32::from(pid.0) & ((1 << shift) - 1));
-        match self.handles.get(handle as usize) {
-            Some(ruh) if group < u32::from(self.groups) => Ok((group as u16, *ruh)),
+        let (group, handle) = pid.split(self.groups);
+        match self.handles.get(usize::from(handle)) {
+            Some(ruh) if group < self.groups => Ok((group, *ruh)),
             _ => Err(PlacementError),
         }
     }

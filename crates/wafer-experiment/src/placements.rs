@@ -17,11 +17,10 @@ impl Placements {
         if geometry.groups == 1 || description.identifiers {
             return Placements(None);
         }
-        // Bits of an identifier below its reclaim group.
-        let shift = 16 - u32::from(geometry.groups).next_power_of_two().trailing_zeros();
+        let groups = geometry.groups;
         let table = |handles: &Vec<u16>| {
             let each = (0..handles.len() as u16).flat_map(|handle| {
-                (0..geometry.groups).map(move |group| Placement(group << shift | handle))
+                (0..groups).map(move |group| Placement::of(groups, group, handle))
             });
             each.collect()
         };

@@ -50,6 +50,24 @@ pub struct Placement(pub u16);
 impl Placement {
     /// No placement directive: the namespace's first handle, in a reclaim group that the device chooses.
     pub const NONE: Placement = Placement(u16::MAX);
+
+    /// Returns the bits of an identifier that are the reclaim group, for `groups` reclaim groups (RGIF).
+    pub fn group_bits(groups: u16) -> u32 {
+        u32::from(groups).next_power_of_two().trailing_zeros()
+    }
+
+    /// Returns the identifier of a placement handle in a group of a device with `groups` reclaim groups.
+    pub fn of(groups: u16, group: u16, handle: u16) -> Self {
+        Placement((u32::from(group) << (16 - Self::group_bits(groups))) as u16 | handle)
+    }
+
+    /// Returns the reclaim group and the placement handle of an identifier on a device with `groups` reclaim groups. The
+    /// device need not have either.
+    pub fn split(self, groups: u16) -> (u16, u16) {
+        let bits = 16 - Self::group_bits(groups);
+        let group = u32::from(self.0) >> bits;
+        (group as u16, self.0 & ((1u32 << bits) - 1) as u16)
+    }
 }
 
 /// One command of a host.
@@ -115,3 +133,28 @@ impl Command {
 }
 
 const _: () = assert!(size_of::<Command>() == 16);
+
+#[cfg(test)]
+mod tests {
+    use super::Placement;
+
+    #[test]
+    fn identifiers_have_the_group_in_their_upper_bits() {
+        assert_eq!(
+            (Placement::of(1, 0, 5), Placement::of(2, 1, 5)),
+            (Placement(5), Placement(0x8005))
+        );
+        assert_eq!(
+            (Placement::of(3, 2, 1), Placement(0xc001).split(3)),
+            (Placement(0x8001), (3, 1))
+        );
+        assert_eq!(Placement::NONE.split(1), (0, u16::MAX));
+        for groups in [1, 2, 3, 5, 255, 256] {
+            for group in [0, groups / 2, groups - 1] {
+                for handle in [0, 1, 127] {
+                    assert_eq!(Placement::of(groups, group, handle).split(groups), (group, handle));
+                }
+            }
+        }
+    }
+}

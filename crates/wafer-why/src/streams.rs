@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use wafer_device::Geometry;
 use wafer_interface::{
     Batch, Command, CommandStream, Completion, Figure, LBA_BYTES, NsId, Op, StreamDescription,
     StreamState,
@@ -26,15 +27,12 @@ pub(crate) enum Change {
     ByTemperature(Arc<Temperature>),
 }
 
-/// The handles of placements: `handles[namespace][index]`.
-pub(crate) type Handles = Arc<Vec<Vec<u16>>>;
-
 /// A workload with a change.
 #[derive(Debug)]
 pub(crate) struct Changed {
     pub(crate) inner: Workload,
     pub(crate) change: Change,
-    pub(crate) handles: Handles,
+    pub(crate) geometry: Arc<Geometry>,
 }
 
 impl Source for Changed {
@@ -59,7 +57,7 @@ impl Source for Changed {
         let stream = ChangedStream {
             inner: built.stream,
             change: self.change.clone(),
-            handles: Arc::clone(&self.handles),
+            geometry: Arc::clone(&self.geometry),
             written: Written::default(),
             scratch: Batch::default(),
             left_out: 0,
@@ -72,7 +70,7 @@ impl Source for Changed {
 struct ChangedStream {
     inner: Box<dyn CommandStream>,
     change: Change,
-    handles: Handles,
+    geometry: Arc<Geometry>,
     written: Written,
     scratch: Batch,
     /// Bytes of writes omitted since the last command that was passed on.
@@ -117,15 +115,15 @@ impl ChangedStream {
         }
         match &self.change {
             Change::Quiet(handle) => {
-                let quiet = handle_of(&self.handles, &command) == *handle;
+                let quiet = handle_of(&self.geometry, &command) == *handle;
                 (!quiet || self.written.add(&command)).then_some(command)
             }
             Change::OthersQuiet(handle) => {
-                let quiet = handle_of(&self.handles, &command) != *handle;
+                let quiet = handle_of(&self.geometry, &command) != *handle;
                 (!quiet || self.written.add(&command)).then_some(command)
             }
             Change::ByTemperature(temperature) => {
-                let handle = handle_of(&self.handles, &command);
+                let handle = handle_of(&self.geometry, &command);
                 Some(Command { placement: temperature.placement(handle, &command), ..command })
             }
         }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use wafer_device::Geometry;
 use wafer_interface::{Batch, Command, LBA_BYTES, Op, Placement, StreamState};
 use wafer_lab::Experiment;
 
@@ -61,7 +62,7 @@ impl Temperature {
             for command in batch.commands.iter().filter(|command| command.op == Op::Write) {
                 idle = 0;
                 seen += command.bytes();
-                let handle = handle_of(&geometry.namespace_handles, command);
+                let handle = handle_of(geometry, command);
                 let written = handles.entry(handle).or_default();
                 let end = written
                     .ends
@@ -131,12 +132,9 @@ impl Temperature {
     }
 }
 
-pub(crate) fn handle_of(handles: &[Vec<u16>], command: &Command) -> u16 {
-    let list = handles.get(command.namespace.index()).map(Vec::as_slice).unwrap_or_default();
-    let named = (command.placement != Placement::NONE)
-        .then(|| list.get(usize::from(command.placement.0)))
-        .flatten();
-    named.or(list.first()).copied().unwrap_or(0)
+/// Returns the handle of a write.
+pub(crate) fn handle_of(geometry: &Geometry, command: &Command) -> u16 {
+    geometry.handle(command.namespace, command.placement).map_or(0, |handle| handle.0)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! FDP Configurations: the only configuration, even while FDP is disabled.
 
 use wafer_device::Isolation;
+use wafer_interface::Placement;
 use wafer_nvme::zerocopy::IntoBytes as _;
 use wafer_nvme::{FdpConfiguration, FdpConfigurations, Fdpa, Lid, RuhDescriptor};
 
@@ -20,7 +21,7 @@ fn read(controller: &Controller, _: &Request) -> Result<Vec<u8>, Failure> {
         size: ((size_of::<FdpConfigurations>() + ds) as u32).into(),
         ..Default::default()
     };
-    let rgif = groups.next_power_of_two().trailing_zeros() as u8;
+    let rgif = Placement::group_bits(config.groups) as u8;
     let configuration = FdpConfiguration {
         ds: (ds as u16).into(),
         fdpa: Fdpa::new().with_rgif(rgif).with_fdpvwc(true).with_valid(true).into_bits(),

@@ -500,11 +500,9 @@ impl<O: Observer> Device<O> {
 
     /// Returns the slot of a placement identifier, if the namespace defines it.
     pub(crate) fn defined_slot(&self, namespace: NsId, placement: Placement) -> Option<u32> {
-        let shift = self.placement_shift();
-        let group = u32::from(placement.0).checked_shr(shift).unwrap_or(0);
-        let handle = u32::from(placement.0) & ((1u64 << shift) - 1) as u32;
-        let slot = self.namespaces.get(namespace.index())?.slots.get(handle as usize)?;
-        ((group as usize) < self.groups.len()).then_some(group * self.numbering.per_group + slot)
+        let (group, handle) = placement.split(self.geometry.groups);
+        let slot = self.namespaces.get(namespace.index())?.slots.get(usize::from(handle))?;
+        (group < self.geometry.groups).then_some(u32::from(group) * self.numbering.per_group + slot)
     }
 
     /// Returns the target of a placement identifier that is not a placement handle of group 0.

@@ -173,7 +173,7 @@ impl<O: Observer> Device<O> {
     /// Returns the placement identifier of a host's slot in a namespace that has all handles.
     fn anywhere(&self, slot: u32) -> Placement {
         let (group, handle) = (slot / self.numbering.per_group, slot % self.numbering.per_group);
-        Placement((group << self.placement_shift() | handle) as u16)
+        Placement::of(self.geometry.groups, group as u16, handle as u16)
     }
     /// Unmaps a run of pages of the device in its miniatures.
     pub(crate) fn unmap_sampled(&mut self, pages: Range<u64>) {

@@ -23,7 +23,7 @@ mod lower;
 
 pub use lower::HostUnits;
 use wafer_device::Geometry;
-use wafer_interface::{Command, NsId, Op};
+use wafer_interface::{Command, NsId, Op, RuhId};
 
 /// Death time of pages that are not invalidated by the commands seen.
 const NEVER: u32 = u32::MAX;
@@ -88,12 +88,9 @@ impl Future {
     }
 }
 
-/// Returns the handle of a write: the first of its namespace if there is no placement identifier, or one that the
-/// namespace lacks.
+/// Returns the handle of a write.
 fn handle(geometry: &Geometry, command: &Command) -> usize {
-    let list = geometry.namespace_handles.get(command.namespace.index());
-    let named = list.and_then(|list| list.get(usize::from(command.placement.0)).or(list.first()));
-    named.copied().unwrap_or(0).into()
+    geometry.handle(command.namespace, command.placement).map_or(0, RuhId::index)
 }
 
 /// Returns the number of reclaim units kept free: the drive's reserve, or one for each class to receive a

@@ -21,7 +21,7 @@ use wafer_record::record::{JobRecord, WorkloadRecord};
 
 use crate::error::WhyError;
 use crate::rebuild;
-use crate::streams::{Change, Changed, Handles};
+use crate::streams::{Change, Changed};
 use crate::temperature::Temperature;
 
 const CAUSES: &[fn(&Case<'_>) -> Vec<Counterfactual>] = &[
@@ -101,9 +101,9 @@ impl<'a> Case<'a> {
 
     /// Returns the experiment with changed commands.
     pub(crate) fn with_change(&self, change: Change) -> Experiment {
-        let handles: Handles = Arc::new(self.base.device.geometry.namespace_handles.clone());
+        let geometry = Arc::new(self.base.device.geometry.clone());
         let workload =
-            Workload::new(Changed { inner: self.base.workload.clone(), change, handles });
+            Workload::new(Changed { inner: self.base.workload.clone(), change, geometry });
         Experiment { workload, ..self.base.clone() }
     }
 

@@ -28,7 +28,7 @@ pub(super) fn plan(case: &Case<'_>) -> Vec<Counterfactual> {
     let workload = Workload::new(Changed {
         inner: case.base.workload.clone(),
         change: Change::ByTemperature(Arc::clone(temperature)),
-        handles: Arc::new(case.base.device.geometry.namespace_handles.clone()),
+        geometry: Arc::new(case.base.device.geometry.clone()),
     });
     vec![Counterfactual {
         cause: "hot_and_cold",
