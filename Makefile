@@ -30,19 +30,30 @@ demo: ## Write 25 times its capacity to a 448 GiB drive; table on stdout, record
 	mkdir -p results
 	$(RELEASE)/wafer run configs/experiments/warp-one-stream.toml --json results/demo.json --table
 
-test: tools check ## Everything that has to pass: make check, then all tests (installs what is missing)
-	$(CARGO) test --locked --workspace
+# Downloads leave the processors to the checks. Their log is in target/tools.log.
+test: $(VENV)/.made | tools-rust ## Everything that has to pass: make check, then all tests (installs what is missing)
+	setsid $(MAKE) --no-print-directory packages >$(TARGET)/tools.log 2>&1 & packages=$$!; \
+		trap 'kill -- -$$packages 2>/dev/null || true' EXIT; \
+		$(MAKE) --no-print-directory check; \
+		wait $$packages || { cat $(TARGET)/tools.log >&2; exit 1; }
+	$(CARGO) tests
+	$(CARGO) test --locked --workspace --doc
 	WAFER=$(DEBUG_WAFER) python3 -m unittest discover tests/shells
 	$(MAKE) --no-print-directory simulate MINUTES=2 SEEDS=1..1001
 	scripts/web-test
 	$(MAKE) --no-print-directory python WHEEL_PROFILE=dev
 	$(MAKE) --no-print-directory interop
 
-.PHONY: tools tools-rust
-tools: tools-rust ## Install what the tests need: fio, FUSE, shells, rustfmt, clippy
+.PHONY: tools tools-rust packages
+tools: tools-rust packages ## Install what the tests need: rustfmt, clippy, fio, FUSE, shells, a browser, QEMU, Python packages
+
+packages: $(VENV)/.dev
 	scripts/need-fio
 	scripts/need-fuse
 	scripts/need-shells
+	scripts/need-web
+	tests/interop/need-peers
+	tests/interop/images $(TARGET)/interop
 
 tools-rust:
 	@$(CARGO) fmt --version >/dev/null 2>&1 || rustup component add rustfmt
@@ -131,13 +142,13 @@ compare-records: ## OLD=BINARY: the same runs by another binary and by this tree
 .PHONY: interop conformance mount-load mqsim serve-bench nvmet-bench simulate soak serve-soak live-bench web-test
 interop: ## `wafer serve` with a Linux guest in QEMU, nvme-cli, fio, file systems, tshark; 5 minutes (installs QEMU)
 	tests/interop/need-peers
-	$(CARGO) test --locked --workspace --no-run
+	$(CARGO) tests --no-run
 	tests/interop/run $(DEBUG_WAFER) $(TARGET)/interop
 
 conformance: ## SRC=DIR with checkouts of blktests, fio, libnvme, nvme-cli, xnvme: their tests here and on nvmet; docs/conformance.md; hours
 	@[ -d "$(SRC)" ] || { echo "conformance: NOT RUN: SRC names no folder with checkouts of the suites" >&2; exit 1; }
 	tests/interop/need-peers
-	$(CARGO) test --locked --workspace --no-run
+	$(CARGO) tests --no-run
 	tests/conformance/run $(DEBUG_WAFER) $(TARGET)/interop "$(SRC)" "$(SUITE)" "$(ON)"
 	tests/conformance/page results/conformance docs/conformance.md
 
@@ -167,7 +178,7 @@ nvmet-bench: ## How fast `wafer serve` is beside Linux's nvmet in an emulated gu
 # With the features and the profile of all tests, so that nothing is built twice.
 simulate: MINUTES ?= 100
 simulate: ## A served drive with simulated network, disk and faults; MINUTES=100, SEEDS=N..M instead of new ones
-	$(CARGO) test --locked --workspace --no-run
+	$(CARGO) tests --no-run
 	$(TARGET)/debug/wafer-simulate --minutes $(MINUTES) $(addprefix --seeds ,$(SEEDS))
 
 soak: MINUTES ?= 24
@@ -214,12 +225,17 @@ sdist: $(VENV)/.made ## The source distribution, unpacked beside it
 # build, and with the profile of the other tests, which saves minutes. The debug setting gives its crates other file
 # names: cargo names crates after their place in the workspace, and would otherwise rebuild those of the tests.
 python-install: WHEEL_SOURCE ?= .
-python-install: $(VENV)/.made
+python-install: $(VENV)/.dev
 	rm -rf $(WHEELS)
 	CARGO_TARGET_DIR=$(abspath $(TARGET)) CARGO_PROFILE_DEV_DEBUG=line-tables-only MATURIN_PEP517_ARGS="--profile $(WHEEL_PROFILE)" \
 		$(VENV)/bin/pip wheel --quiet --no-deps --wheel-dir $(WHEELS) $(WHEEL_SOURCE)
 	$(VENV)/bin/pip install --quiet --no-deps --force-reinstall $(WHEELS)/wafer-*.whl
-	$(VENV)/bin/pip install --quiet --no-compile "$$(echo $(WHEELS)/wafer-*.whl)[dev]"
+
+# Not the package itself: only what it and its tests need.
+$(VENV)/.dev: pyproject.toml scripts/dev-requirements $(VENV)/.made
+	$(VENV)/bin/python scripts/dev-requirements >$(VENV)/requirements.txt
+	$(VENV)/bin/pip install --quiet --no-compile -r $(VENV)/requirements.txt
+	touch $@
 
 $(VENV)/.made: scripts/need-python
 	scripts/need-python $(PYTHON)
@@ -233,7 +249,7 @@ docs-commands: python-install ## Run the code blocks of the documentation
 # The pages that docs/explore embeds.
 .PHONY: explore-pages explore-module
 explore-pages:
-	$(CARGO) test --locked --workspace --no-run
+	$(CARGO) tests --no-run
 	mkdir -p $(abspath $(TARGET))/explore/pages
 	for experiment in configs/experiments/explore/*.toml; do \
 		$(DEBUG_WAFER) --quiet explore $$experiment -o $(abspath $(TARGET))/explore/pages/$$(basename $$experiment .toml).html; \

@@ -1,6 +1,8 @@
 //! A fixed set of seeds, and the faults found by the simulation.
 
-use wafer_simulation::known::{KNOWN, open};
+use std::thread;
+
+use wafer_simulation::known::{KNOWN, Known, open};
 use wafer_simulation::plan::Plan;
 use wafer_simulation::{run, run_plan};
 
@@ -31,12 +33,14 @@ fn hosts_work() {
 /// An open fault is found within these seeds, a fixed one is not.
 #[test]
 fn known_faults_are_found_until_they_are_fixed() {
-    for known in KNOWN {
+    let check = |known: &Known| {
         let mut violations = (0..24).filter_map(|seed| {
             let violation = run_plan(Plan::of(seed).only(known.actions), false).violation?;
             known.shows.iter().any(|part| violation.contains(part)).then_some((seed, violation))
         });
         let found = violations.next();
         assert_eq!(found.is_none(), known.fixed, "{}: {found:?}", known.fault);
-    }
+    };
+    // A thread for each: this test takes longer than all others of the file.
+    thread::scope(|scope| KNOWN.iter().for_each(|known| drop(scope.spawn(|| check(known)))));
 }
