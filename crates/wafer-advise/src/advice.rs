@@ -66,6 +66,9 @@ pub struct Advice {
     /// The recommended scheme as a map of addresses, if it places by address.
     #[serde(skip)]
     pub map: Option<PlaceMap>,
+    /// The map as fio can read it.
+    #[serde(skip)]
+    pub fio: Option<FioScheme>,
     /// Names and handles of streams, if the recommended scheme places by stream.
     pub streams: Vec<StreamReport>,
     /// Notes for the user, one line each.
@@ -114,6 +117,15 @@ pub enum SchemeKind {
     Firmware,
     /// Future writes, which no host can know.
     Oracle,
+}
+
+/// A placement map with as few ranges as fio reads from a `dp_scheme` file: 32.
+#[derive(Clone, Debug)]
+pub struct FioScheme {
+    /// The map; a longer one has neighbouring ranges joined.
+    pub map: PlaceMap,
+    /// Its write amplification on the last half of the held-out part.
+    pub waf: f64,
 }
 
 /// A group of the recommended scheme: the data of one placement handle.

@@ -14,7 +14,8 @@
 //!   `streams.rs`: lifetimes by process, volume and size; `stationary.rs`: warnings about traffic that changes;
 //! - `oracle.rs`: death times from the future; `placing.rs`: applies placement schemes;
 //! - `candidates.rs`: the schemes to simulate; `firmware.rs`: other firmware; `simulate.rs`: simulates a scheme;
-//! - `reports.rs`: the contents of groups and streams; `output.rs`: fio, nvme-cli, hints.
+//! - `reports.rs`: the contents of groups and streams; `output.rs`: fio, nvme-cli, hints; `fio_scheme.rs`: a map that
+//!   fio can read.
 //!
 //! # Method
 //! Lifetimes are learned from the first part of the traffic; the rest is held out. The first half of the rest serves to
@@ -26,6 +27,7 @@
 
 mod advice;
 mod candidates;
+mod fio_scheme;
 mod firmware;
 mod group;
 mod lives;
@@ -47,8 +49,8 @@ mod tests;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use advice::{
-    Advice, AdviseOptions, GroupReport, HeatMap, Histogram, SCHEMA, SchemeKind, SchemeReport,
-    StreamReport,
+    Advice, AdviseOptions, FioScheme, GroupReport, HeatMap, Histogram, SCHEMA, SchemeKind,
+    SchemeReport, StreamReport,
 };
 use candidates::{Candidate, Traffic};
 use lives::Lives;
@@ -161,6 +163,56 @@ pub fn advise(
     let best = chosen(&candidates, &outcomes);
     let chosen = &candidates[best];
     notices.extend(stationary::notices(&log, &geometry, &plan, &chosen.name, &outcomes[best]));
+    // The map by address, and what fio can read of it.
+    let maps = match &chosen.scheme {
+        Scheme::Regions(map) => {
+            let wide = |map: &PlaceMap| {
+                Ok::<_, LabError>(match &scaled {
+                    Some(traces) => with_gaps(map, &traces.scans()?[0]),
+                    None => map.clone(),
+                })
+            };
+            let readable =
+                fio_scheme::readable(map, &lives.of, lives.granule * geometry.blocks_per_page());
+            let waf = if readable.len() < map.len() {
+                let scheme = Scheme::Regions(Box::new(readable.clone()));
+                simulate::run(&simulated, &log, &scheme, &plan, chosen.handles, cancel)?.waf
+            } else {
+                outcomes[best].waf
+            };
+            Some((wide(map)?, FioScheme { map: wide(&readable)?, waf }))
+        }
+        _ => None,
+    };
+    if let Some((map, fio)) = &maps
+        && fio.map.len() < map.len()
+    {
+        notices.push(format!(
+            "fio reads {} ranges of a map, and this one has {}: joined to {}, they have WAF {:.3} instead of {:.3}",
+            fio_scheme::MOST,
+            map.len(),
+            fio.map.len(),
+            fio.waf,
+            outcomes[best].waf
+        ));
+    }
+    let (map, fio) = maps.unzip();
+    if traces.is_none() && map.is_some() {
+        progress("trying another seed");
+        let options = AdviseOptions { seed: options.seed.wrapping_add(1), ..options.clone() };
+        let played = divided.as_ref().unwrap_or(&simulated);
+        let other = Log::record(played, workload, None, &options, cancel)?;
+        // Recorded commands have no seed.
+        if other.commands != log.commands {
+            let plan = Plan::new(&other, &geometry, &options);
+            let run = |candidate: &Candidate| {
+                let (scheme, handles) = (&candidate.scheme, candidate.handles);
+                simulate::run(&simulated, &other, scheme, &plan, handles, cancel)
+            };
+            let (none, other) = rayon::join(|| run(&candidates[0]), || run(chosen));
+            notices.extend(by_chance([base, &outcomes[best]], [&none?, &other?], &chosen.name));
+        }
+    }
     let firmware = better_firmware(&candidates, &outcomes, &outcomes[best]);
     if let Some(name) = &firmware {
         notices.push(format!(
@@ -196,13 +248,8 @@ pub fn advise(
         streams: reports::streams(&chosen.scheme, &log, &geometry, plan.learned),
         histogram: lives.histogram(geometry.page_bytes),
         heat_map: lives.heat_map(&geometry),
-        map: match &chosen.scheme {
-            Scheme::Regions(map) => Some(match &scaled {
-                Some(traces) => with_gaps(map, &traces.scans()?[0]),
-                None => map.as_ref().clone(),
-            }),
-            _ => None,
-        },
+        map,
+        fio,
         schemes,
         notices,
     })
@@ -219,6 +266,23 @@ fn with_gaps(map: &PlaceMap, scan: &Scan) -> PlaceMap {
         }
     }
     wide
+}
+
+/// Percentage points of life gained that may be lost with another seed.
+const MOST_OF_SEED: f64 = 2.0;
+
+/// Returns a note if much of a gain is lost with another seed. Of each pair, the first has no placement.
+fn by_chance(learned: [&Outcome; 2], other: [&Outcome; 2], name: &str) -> Option<String> {
+    let [before, after] =
+        [learned, other].map(|[none, placed]| 100.0 * (none.waf / placed.waf - 1.0));
+    (before - after > MOST_OF_SEED).then(|| {
+        let ([_, learned], [_, other]) = (learned, other);
+        format!(
+            "part of the gain is chance: with another seed, {name} has WAF {:.3} instead of {:.3}, and life gained is \
+             {after:+.1} % instead of {before:+.1} %",
+            other.waf, learned.waf
+        )
+    })
 }
 
 /// WAF of other firmware, relative to placement by the host, below which it is recommended.

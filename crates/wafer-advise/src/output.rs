@@ -2,6 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use wafer_interface::LBA_BYTES;
+use wafer_trace::PlaceMap;
+
 use super::advice::{Advice, SchemeKind};
 
 /// Files of advice, by name.
@@ -17,14 +20,11 @@ pub fn stale(folder: &Path, advice: &Advice) -> Vec<String> {
     others.filter(|file| file.exists()).map(told).collect()
 }
 
-/// Maximum number of ranges that fio reads from a `dp_scheme` file.
-const FIO_RANGES: usize = 32;
-
 /// Returns the files of advice.
 pub fn files(advice: &Advice) -> Files {
     let mut files = Vec::new();
-    if let Some(map) = &advice.map {
-        files.extend(OF_MAP.into_iter().zip([map.to_csv(), dp_scheme(map)]));
+    if let (Some(map), Some(fio)) = (&advice.map, &advice.fio) {
+        files.extend(OF_MAP.into_iter().zip([map.to_csv(), dp_scheme(&fio.map)]));
     }
     files.push(("job.fio", fio_job(advice)));
     files.push(("nvme.sh", nvme(advice)));
@@ -36,26 +36,11 @@ fn handles(advice: &Advice) -> usize {
     advice.groups.len().max(1)
 }
 
-fn dp_scheme(map: &wafer_trace::PlaceMap) -> String {
-    // Only the longest ranges, if there are more than fio reads.
-    let csv = map.to_csv();
-    let mut ranges: Vec<(u64, u64, u64)> = csv
-        .lines()
-        .skip(1)
-        .filter_map(|line| {
-            let fields: Vec<u64> = line.split(',').filter_map(|f| f.parse().ok()).collect();
-            match fields[..] {
-                [1, first, bytes, handle] => Some((first, first + bytes, handle)),
-                _ => None,
-            }
-        })
-        .collect();
-    if ranges.len() > FIO_RANGES {
-        ranges.sort_by_key(|(first, end, _)| std::cmp::Reverse(end - first));
-        ranges.truncate(FIO_RANGES);
-        ranges.sort_unstable();
-    }
-    ranges.iter().map(|(first, end, handle)| format!("{first}, {end}, {handle}\n")).collect()
+fn dp_scheme(map: &PlaceMap) -> String {
+    let bytes = |blocks: u64| blocks * LBA_BYTES;
+    map.ranges()
+        .map(|(_, first, end, handle)| format!("{}, {}, {handle}\n", bytes(first), bytes(end)))
+        .collect()
 }
 
 fn fio_job(advice: &Advice) -> String {
@@ -65,9 +50,10 @@ fn fio_job(advice: &Advice) -> String {
          [global]\nfilename=/dev/ng0n1\nioengine=io_uring_cmd\ncmd_type=nvme\nfdp=1\n",
         advice.workload, advice.best
     );
-    if advice.map.is_some() {
+    if let Some(fio) = &advice.fio {
         text.push_str(&format!(
-            "\n# All groups by address:\n[by-address]\nrw=randwrite\nfdp_pli={}\nfdp_pli_select=scheme\ndp_scheme=dp_scheme.csv\n",
+            "\n# All groups by address, WAF {:.3}:\n[by-address]\nrw=randwrite\nfdp_pli={}\nfdp_pli_select=scheme\ndp_scheme=dp_scheme.csv\n",
+            fio.waf,
             list.join(",")
         ));
     }

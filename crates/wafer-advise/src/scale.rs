@@ -2,8 +2,8 @@
 //!
 //! A trace of a few gigabytes would never make a drive of terabytes collect garbage. So the capacity is set to the
 //! bytes of the touched pages divided by the fill, and the gaps between these pages are left out.
-//! Over-provisioning, the number of reclaim units and all shares are kept. Reclaim units shrink with the capacity,
-//! down to 1 MiB.
+//! Over-provisioning and all shares are kept. Reclaim units shrink with the capacity, down to 1 MiB, so that their number
+//! stays; of smaller drives, there are fewer.
 
 use wafer_config::ResolvedDevice;
 use wafer_device::{Geometry, Layout};
@@ -53,8 +53,13 @@ pub(super) fn device(
             let rus = (physical / ru as f64).round().max(1.0) as u64;
             config.reclaim_unit.count = Some(rus);
             config.overprovisioning = None;
+            let fewer = if (rus as f64) < 0.95 * ru_count {
+                format!("; the device has {ru_count}, so open ones take less of its spare space")
+            } else {
+                String::new()
+            };
             notices.push(format!(
-                "simulated on {} scaled to the traffic: capacity {}, {} of {}, over-provisioning {:.1} %, fill {:.0} %",
+                "simulated on {} scaled to the traffic: capacity {}, {} of {}, over-provisioning {:.1} %, fill {:.0} %{fewer}",
                 device.name,
                 bytes(config.capacity.0),
                 count(rus as usize, "reclaim unit"),

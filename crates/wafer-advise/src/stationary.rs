@@ -8,7 +8,7 @@ use crate::simulate::{Outcome, Plan};
 
 /// Maximum change of the WAF between parts of stationary traffic.
 const MOST_CHANGE: f64 = 0.1;
-/// Maximum share of held-out page writes to pages never written before.
+/// Maximum share of pages never written before, of the held-out page writes and of all written pages.
 const MOST_FRESH: f64 = 0.05;
 
 /// Returns warnings about changing traffic, by the recommended scheme's WAF and the written addresses.
@@ -28,21 +28,28 @@ pub(super) fn notices(
             outcome.waf_chosen, outcome.waf
         ));
     }
-    let fresh = fresh(log, geometry, plan);
-    if fresh > MOST_FRESH {
+    let (of_writes, of_pages) = fresh(log, geometry, plan);
+    if of_writes > MOST_FRESH {
         notices.push(format!(
             "the traffic is not stationary: {:.0} % of the held-out writes go to addresses that were never written \
              before; later traffic will relocate more",
-            100.0 * fresh
+            100.0 * of_writes
+        ));
+    } else if of_pages > MOST_FRESH {
+        notices.push(format!(
+            "{:.0} % of the addresses were first written in the held-out part: the drive has spare space that later \
+             traffic will take, and will relocate more",
+            100.0 * of_pages
         ));
     }
     notices
 }
 
-/// Returns the share of held-out page writes that go to pages not written before.
-fn fresh(log: &Log, geometry: &Geometry, plan: &Plan) -> f64 {
+/// Returns the number of held-out writes of pages not written before, as a share of the held-out page writes and of all
+/// written pages.
+fn fresh(log: &Log, geometry: &Geometry, plan: &Plan) -> (f64, f64) {
     let mut seen = vec![0u64; geometry.logical_pages.div_ceil(64) as usize];
-    let (mut fresh, mut written) = (0u64, 0u64);
+    let (mut fresh, mut written, mut touched) = (0u64, 0u64, 0u64);
     for (number, command) in log.commands.iter().enumerate() {
         if command.op != Op::Write {
             continue;
@@ -50,12 +57,14 @@ fn fresh(log: &Log, geometry: &Geometry, plan: &Plan) -> f64 {
         for page in log.device_pages(command, geometry) {
             let Some(word) = seen.get_mut((page / 64) as usize) else { break };
             let bit = 1 << (page % 64);
+            let is_fresh = u64::from(*word & bit == 0);
+            touched += is_fresh;
             if number >= plan.learned {
                 written += 1;
-                fresh += u64::from(*word & bit == 0);
+                fresh += is_fresh;
             }
             *word |= bit;
         }
     }
-    fresh as f64 / written.max(1) as f64
+    (fresh as f64 / written.max(1) as f64, fresh as f64 / touched.max(1) as f64)
 }

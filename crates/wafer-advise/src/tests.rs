@@ -92,6 +92,49 @@ fn a_volume_is_written_to_the_byte() {
     }
 }
 
+/// Hot pages everywhere among cold ones: the map has a range for each, more than fio reads. With another seed, other
+/// pages are hot.
+#[test]
+fn a_map_too_long_for_fio_and_gains_by_chance_are_told() {
+    let text = "[b]\nrw=randwrite\nbs=4k\nnorandommap\nrandom_distribution=zipf:1.1\ntime_based\nruntime=1d\n";
+    let workload = Workload::new(wafer_lab::FioSource { path: "b.fio".into(), text: text.into() });
+    let options = AdviseOptions { handles: 2, volume: Some(272 << 20), ..Default::default() };
+    let never = AtomicBool::new(false);
+    let advice = advise(&device(), &workload, None, &options, &never, &|_| {}).unwrap();
+    let (map, fio) = (advice.map.as_ref().unwrap(), advice.fio.as_ref().unwrap());
+    assert!(map.len() > 60 && fio.map.len() <= 32, "{} {}", map.len(), fio.map.len());
+    let ends = |map: &wafer_trace::PlaceMap| map.ranges().last().map(|(_, _, end, _)| end);
+    assert_eq!(ends(map), ends(&fio.map));
+    let best = advice.schemes.iter().find(|s| s.name == advice.best).unwrap().waf;
+    let wafs = format!("they have WAF {:.3} instead of {best:.3}", fio.waf);
+    let job = files(&advice).0.into_iter().find(|(name, _)| *name == "job.fio").unwrap().1;
+    assert!(job.contains(&format!("by address, WAF {:.3}:", fio.waf)), "{job}");
+    for part in ["fio reads 32", &wafs, "part of the gain is chance"] {
+        assert!(advice.notices.iter().any(|n| n.contains(part)), "{part}: {:?}", advice.notices);
+    }
+}
+
+/// Joining ranges to which nothing was written misplaces nothing.
+#[test]
+fn a_map_for_fio_joins_what_misplaces_least() {
+    const BLOCKS: u64 = 8;
+    let mut lives = vec![lives::Life::default(); 128];
+    let mut map = wafer_trace::PlaceMap::default();
+    for page in 0..128u64 {
+        map.add(0, page * BLOCKS, (page + 1) * BLOCKS, u16::from(page % 4 == 0));
+        if page % 8 == 0 || page % 8 == 2 {
+            let life = &mut lives[page as usize];
+            (life.writes, life.space) = (1.0 + page as f64, 1.0);
+        }
+    }
+    // Of 64 ranges, 32 have writes.
+    let joined = fio_scheme::readable(&map, &lives, BLOCKS);
+    assert_eq!((map.len(), joined.len()), (64, 32));
+    for page in (0..128).filter(|page| lives[*page as usize].writes > 0.0) {
+        assert_eq!(joined.at(0, page * BLOCKS).0, map.at(0, page * BLOCKS).0, "{page}");
+    }
+}
+
 /// Advice on jobs on two namespaces is the same as on the two halves of one.
 #[test]
 fn namespaces_are_joined() {
