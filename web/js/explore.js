@@ -70,6 +70,7 @@ async function main() {
   async function apply(settings) {
     // The results on the screen no longer belong to the settings.
     source.state = "checking";
+    valid(null);
     controls.set(settings);
     now.update();
     // The last change counts, although the answer to an earlier one may arrive later.
@@ -84,13 +85,20 @@ async function main() {
     }
     if (asked !== number) return;
     history.replaceState(null, "", `#${toAddress(settings)}`);
-    source.checked = checked;
+    valid(checked);
     controls.tell(checked);
     await begin();
   }
 
+  /** Keeps what the module derives from the settings; without it, they are refused: nothing to copy, and nothing to run. */
+  function valid(checked) {
+    source.checked = checked;
+    for (const one of [again, ...copies]) one.disabled = !checked;
+  }
+
   function refuse(error) {
     engine.pause(true);
+    valid(null);
     source.state = "refused";
     controls.refuse(error.message, error.key);
     draw();
@@ -203,19 +211,19 @@ async function main() {
 
   /** Returns the settings in the address, or else those of the page. */
   async function enter() {
-    about.textContent = page.text;
     let settings = page.settings;
     let wrong = null;
     if (location.hash.length > 1) {
       try {
         settings = ofAddress(location.hash);
-        // The address may come from anywhere.
-        heading.textContent = "wafer";
-        about.textContent = "";
       } catch (error) {
         wrong = error;
       }
     }
+    // The address may come from anywhere.
+    const known = [page, ...page.presets].find((one) => toAddress(one.settings) === toAddress(settings));
+    heading.textContent = known?.title ?? "wafer";
+    about.textContent = known?.text ?? "";
     await apply(structuredClone(settings));
     if (wrong) refuseAll(wrong.message);
   }

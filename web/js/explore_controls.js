@@ -82,7 +82,7 @@ export function makeControls(about, changed) {
         if (to === "fresh") delete s.precondition;
         else s.precondition = to;
       }))),
-      text("seed", "Seed", "seed", settings.seed, (to) => (/^\d{1,15}$/.test(to) ? Number(to) : to)),
+      text("seed", "Seed", "seed", settings.seed, (to) => (/^\d+$/.test(to) && Number.isSafeInteger(Number(to)) ? Number(to) : to)),
       row("attribution", "Attribution", el("input", { type: "checkbox", id: "attribution", checked: settings.attribution, onchange: (event) => change((s) => { s.attribution = event.target.checked; }) })),
     ];
   };
@@ -101,7 +101,7 @@ export function makeControls(about, changed) {
     const remove = settings.workload.streams.length > 1 ? button("Remove", `Remove ${one.name}`, () => change((s) => s.workload.streams.splice(i, 1))) : null;
     return el("fieldset", { class: "stream" }, el("legend", {}, one.name),
       choose("pattern", "Pattern", PATTERNS, "wide"), choose("bs", "Block", named(BLOCKS)), number("handle", "Handle", 0, 127, 1),
-      number("offset", "From %", 0, 100, 0.5), number("size", "Size %", 0.5, 100, 0.5),
+      number("offset", "From %", 0, 99, 1), number("size", "Size %", 1, 100, 1),
       one.pattern === "zipf" ? number("skew", "Theta", 0.1, 5, 0.1) : one.pattern === "hot" ? number("skew", "Hot %", 1, 99, 1) : null,
       share, remove);
   };

@@ -16,7 +16,7 @@ const whole = (low, high) => Array.from({ length: Math.floor(high) - Math.ceil(l
 const APART = { y: 16, x: 56 };
 /** Sets of multiples of a power of ten that get ticks: coarse first, finer ones for narrow ranges. */
 const MULTIPLES = [[1, 2, 5], [1, 1.5, 2, 3, 5, 7], [1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9],
-  ...[2, 5, 10].map((parts) => Array.from({ length: 9 * parts }, (_, i) => 1 + i / parts))];
+  ...[2, 5, 10, 20, 50, 100].map((parts) => Array.from({ length: 9 * parts }, (_, i) => 1 + i / parts))];
 /** Returns the ticks of the first set with at least three. Of two that are too close, the lower `rank` stays. */
 function spaced(sets, apart, rank) {
   const kept = sets.map((set) => {

@@ -18,7 +18,7 @@ export function nowPanel(source) {
     show(body,
       entry("State", connected ? live.state : "not connected", "now-state", connected && !ended ? "state up" : "state down"),
       entry("WAF now", waf(now?.device.instantaneous[0] ?? NaN), "now-waf", "main"),
-      entry("WAF since start", summary.host_bytes > 0 ? waf(summary.waf) : "–", "now-cumulative"),
+      entry("WAF so far", summary.host_bytes > 0 ? waf(summary.waf) : "–", "now-cumulative"),
       entry("Host writes", speed(now?.host_bytes_per_second), "now-host", "main"),
       entry("Media writes", speed(now?.media_bytes_per_second), "now-media", "main"),
       entry("Host written", bytes(summary.host_bytes), "now-hbmw"),

@@ -142,13 +142,21 @@ describe("the page with the device inside", () => {
       await page.waitForFunction(() => globalThis.wafer.source.state === "refused");
       assert.match(await page.locator("#refusal").innerText(), reason);
       assert.match(await page.locator(`[id="wrong-${key}"]`).innerText(), /\S/);
+      // What would be copied or run are other settings than those shown.
+      for (const id of ["copy-experiment", "copy-command", "restart"]) assert.ok(await page.locator(`#${id}`).isDisabled(), id);
       await page.locator(control).fill(before);
       await page.locator(control).press("Enter");
       await ended(page);
       assert.ok(await page.locator("#refusal").isHidden());
+      assert.ok(await page.locator("#copy-experiment").isEnabled());
     };
     await refused("#volume", "many", "volume", /^explore\.toml:2: volume: /);
     await refused("#seed", "x", "seed", /seed/);
+    // JavaScript would round it.
+    await refused("#seed", "9007199254740993", "seed", /at most 9007199254740991/);
+    await page.locator("#stream-0-offset").press("ArrowUp");
+    await page.waitForFunction(() => globalThis.wafer.controls.settings.workload.streams[0].offset === 1);
+    await ended(page);
     await refused("#stream-0-handle", "9", "workload", /placement|handle|fdp_pli/i);
     await refused("#stream-0-size", "400", "workload", /size/);
     await page.locator("#set-isolation").selectOption("persistently");
@@ -208,6 +216,11 @@ describe("the page with the device inside", () => {
       found[name] = (await recordOf(page)).findings.map(({ title }) => title).join("; ");
       assert.match(await page.locator("#about").innerText(), /\S/);
     }
+    // The page finds its example again in its address.
+    await page.reload();
+    await page.waitForFunction(() => globalThis.wafer?.source.run);
+    assert.equal(await page.locator("h1").innerText(), presets.at(-1));
+    assert.match(await page.locator("#about").innerText(), /\S/);
     assert.match(found["Noisy RUH"], /Noisy RUH: handle 2/);
     assert.match(found["Save Sequential"], /Save Sequential: handle 0/);
     assert.equal(presets.length, 6);

@@ -147,12 +147,17 @@ describe("a run with a live page", () => {
     const { page, done } = await open(`${live.base}/`, { ready: () => globalThis.wafer?.source.record?.timeline.host_bytes.length > 4 });
     await page.locator("#pause").click();
     const points = () => page.evaluate(() => globalThis.wafer.charts.get("waf-chart").series[0].x.length);
+    // What is shown, and what would be saved.
+    const moment = () => page.evaluate(() => [document.querySelector("#now dl").innerText, JSON.stringify(globalThis.wafer.source.record)]);
     await page.waitForTimeout(100);
-    const held = await points();
-    const received = () => page.evaluate(() => globalThis.wafer.source.record.timeline.host_bytes.length);
-    const before = await received();
-    await page.waitForFunction((n) => globalThis.wafer.source.record.timeline.host_bytes.length >= n + 3, before);
-    assert.equal(await points(), held);
+    const [held, frozen] = [await points(), await moment()];
+    const written = async () => JSON.parse((await get(`${live.base}/api/v1/state`)).body).counters.host_bytes;
+    const before = await written();
+    for (let i = 0; i < 3; i += 1) await wait(500);
+    assert.ok(await written() > before);
+    // A control that draws the page anew draws the same moment.
+    await page.evaluate(() => globalThis.wafer.view.update("live"));
+    assert.deepEqual([await points(), await moment()], [held, frozen]);
     await page.locator("#pause").click();
     await page.waitForFunction((n) => globalThis.wafer.charts.get("waf-chart").series[0].x.length > n, held);
     await page.getByTitle("Zoom in").click();
@@ -253,6 +258,22 @@ describe("a run with a live page", () => {
     assert.ok(after.counters.host_bytes > before.counters.host_bytes);
     for (const socket of sockets) socket.destroy();
     await viewers(0);
+  });
+
+  test("a page that the server refuses says so, and tries again", async () => {
+    await close();
+    const sockets = [];
+    for (let i = 0; i < 64; i += 1) {
+      sockets.push(await new Promise((done, failed) => {
+        const request = http.get(`${live.base}/api/v1/events`, { agent: false }, (answer) => { answer.pause(); done(request); });
+        request.on("error", failed);
+      }));
+    }
+    const { page, done } = await open(`${live.base}/`, { ready: () => /refuses this page/.test(document.getElementById("subtitle")?.textContent), allowed: /503/ });
+    for (const socket of sockets) socket.destroy();
+    await page.waitForFunction(() => globalThis.wafer.source.record && document.getElementById("now-state"), null, { timeout: 15_000 });
+    assert.match(await page.locator("#subtitle").innerText(), /^live, /);
+    await done();
   });
 
   test("wafer top looks once into a pipe", () => {

@@ -115,6 +115,7 @@ test("a narrow range of latencies has ticks too", () => {
   assert.deepEqual(at(8, 300), [10, 20, 50, 100, 200]);
   assert.deepEqual(at(11, 19.2), [12, 14, 16, 18]);
   assert.deepEqual(at(15.85, 19.2), [16, 17, 18, 19]);
+  assert.deepEqual(at(10.02, 10.24), [10.1, 10.2]);
   assert.deepEqual(at(15.91, 15.94), []);
 });
 

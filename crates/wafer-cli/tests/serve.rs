@@ -329,9 +329,16 @@ fn a_second_server_is_refused_and_touches_nothing() {
         let more = ["--device", &device, "--listen", "127.0.0.1:0", "--data", &data, option, value];
         says(&more, &["drive.img", reason]);
     }
-    // It can be served again, and has kept its state.
+    // It can be served again, and has kept its state. What was written before was not written since.
     let server = Server::start(folder.path(), &["--data", &data]);
-    assert_eq!(server.stop()["summary"]["host_bytes"], 4096);
+    let live = server.get("/api/v1/record");
+    assert_eq!(live["provenance"]["seed"], 0);
+    for record in [live, server.stop()] {
+        assert_eq!(record["summary"]["host_bytes"], 4096);
+        assert_eq!(record["timeline"]["seconds"][0], 0.0);
+        let rates = record["metrics"]["host_bytes_per_second"].as_array().unwrap();
+        assert!(rates[0].is_null() && rates[1..].iter().all(|rate| *rate == 0), "{rates:?}");
+    }
     // Data that is not a drive's is not overwritten.
     let foreign = path(folder.path(), "foreign.img");
     std::fs::write(&foreign, "a diary").unwrap();

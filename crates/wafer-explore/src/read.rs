@@ -9,7 +9,7 @@ use wafer_config::{ResolvedDevice, load_device};
 use wafer_lab::{Experiment, LabError, Options};
 use wafer_record::Precondition;
 
-use crate::settings::{Settings, WorkloadSettings};
+use crate::settings::{LARGEST_SEED, Settings, WorkloadSettings};
 use crate::streams;
 
 /// Keys of a device that are used only in runs with a clock.
@@ -51,6 +51,10 @@ impl Settings {
         };
         let shared = !matches!(workload, WorkloadSettings::Streams(_));
         let (device, set) = device(&experiment.device)?;
+        if experiment.seed > LARGEST_SEED {
+            let reason = format!("a page has seeds up to {LARGEST_SEED}");
+            return Err(layers.error("seed", &reason).into());
+        }
         Ok(Settings {
             device,
             set,

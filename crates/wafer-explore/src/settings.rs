@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::streams::Stream;
@@ -28,8 +29,8 @@ pub struct Settings {
     /// State of the device at the start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub precondition: Option<String>,
-    /// Random seed.
-    #[serde(default)]
+    /// Random seed, up to [`LARGEST_SEED`].
+    #[serde(default, deserialize_with = "seed")]
     pub seed: u64,
     /// Maximum number of timeline samples.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -37,6 +38,17 @@ pub struct Settings {
     /// Whether to record which handles' invalidations cause which relocations.
     #[serde(default)]
     pub attribution: bool,
+}
+
+/// The largest seed of a page: up to 2^53 - 1, JavaScript represents whole numbers exactly.
+pub(crate) const LARGEST_SEED: u64 = (1 << 53) - 1;
+
+fn seed<'de, D: Deserializer<'de>>(settings: D) -> Result<u64, D::Error> {
+    let seed = Value::deserialize(settings)?;
+    let is_exact = |seed: &u64| *seed <= LARGEST_SEED;
+    seed.as_u64().filter(is_exact).ok_or_else(|| {
+        D::Error::custom(format!("{seed}: expected a whole number, at most {LARGEST_SEED}"))
+    })
 }
 
 /// A workload.

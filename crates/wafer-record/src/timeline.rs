@@ -9,6 +9,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use wafer_device::Device;
 use wafer_interface::Observer;
 
+use crate::Snapshot;
+
 /// The name of a series: `"0"`, `"1"`, ... or `"gc"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum HandleKey {
@@ -64,6 +66,27 @@ pub struct Timeline {
 }
 
 impl Timeline {
+    /// Returns the timeline of snapshots of a drive, in order of time, with the handles that were written by the last.
+    pub fn of_snapshots<'a>(points: impl IntoIterator<Item = &'a Snapshot>) -> Self {
+        let points: Vec<&Snapshot> = points.into_iter().collect();
+        let series = |key: &HandleKey| {
+            let of = |p: &Snapshot| p.handles.get(key).copied().unwrap_or_default();
+            Series {
+                host_bytes: points.iter().map(|p| of(p).host_bytes).collect(),
+                media_bytes: points.iter().map(|p| of(p).media_bytes).collect(),
+            }
+        };
+        let handles = points.last().map(|last| &last.handles).into_iter().flatten();
+        let written = handles.filter(|(key, c)| **key == HandleKey::Gc || c.media_bytes > 0);
+        Timeline {
+            seconds: points.iter().map(|p| (p.seconds * 1e3).round() / 1e3).collect(),
+            host_bytes: points.iter().map(|p| p.counters.host_bytes).collect(),
+            media_bytes: points.iter().map(|p| p.counters.media_bytes).collect(),
+            handles: written.map(|(key, _)| (*key, series(key))).collect(),
+            ..Timeline::default()
+        }
+    }
+
     /// Returns the media bytes when the host had written `host_bytes`, interpolated linearly; `None`
     /// past the end.
     pub fn media_at(&self, host_bytes: u64) -> Option<f64> {
@@ -260,33 +283,4 @@ impl<'de> Deserialize<'de> for HandleKey {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn points_are_due_at_the_kths_of_the_total() {
-        let recorder = Recorder::new(3, Some(10));
-        let due: Vec<u64> = [0, 4, 7].map(|host| recorder.due_after(host)).to_vec();
-        assert_eq!(due, [4, 7, 10]);
-        // A command that crosses several points gives one.
-        assert_eq!(recorder.due_after(8), 10);
-    }
-
-    #[test]
-    fn the_gc_series_comes_last_and_numbers_in_order() {
-        let mut keys = [HandleKey::Gc, HandleKey::Handle(10), HandleKey::Handle(2)];
-        keys.sort();
-        let names: Vec<String> = keys.iter().map(ToString::to_string).collect();
-        assert_eq!(names, ["2", "10", "gc"]);
-    }
-
-    #[test]
-    fn interpolation_starts_at_zero() {
-        let timeline =
-            Timeline { host_bytes: vec![10, 20], media_bytes: vec![10, 40], ..Timeline::default() };
-        assert_eq!(timeline.waf_at(5), Some(1.0));
-        assert_eq!(timeline.media_at(15), Some(25.0));
-        assert_eq!(timeline.media_at(21), None);
-        assert_eq!(timeline.waf_at(0), None);
-    }
-}
+mod tests;

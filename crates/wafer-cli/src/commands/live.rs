@@ -72,7 +72,10 @@ pub(crate) fn of_drive(
     before: Snapshot,
     quiet: bool,
 ) -> anyhow::Result<Option<Server>> {
-    let provenance = wafer_lab::provenance(device, Kind::Live, SystemTime::now());
+    let provenance = Provenance {
+        seed: Some(subsystem.drive.seed()),
+        ..wafer_lab::provenance(device, Kind::Live, SystemTime::now())
+    };
     let source = DriveSource { subsystem: subsystem.clone(), before, provenance };
     page(args, control, Arc::new(source), quiet)
 }

@@ -16,8 +16,9 @@ use wafer_controller::{Access, Rights, Subsystem, SubsystemOptions};
 use wafer_drive::{Drive, DriveOptions, Given};
 use wafer_lab::LabError;
 use wafer_record::capture::used_before;
+use wafer_record::metrics::Waf;
 use wafer_record::record::Provenance;
-use wafer_record::{Kind, Outputs, Record, Series, Snapshot, Timeline};
+use wafer_record::{Kind, Outputs, Record, Snapshot, Timeline};
 use wafer_target::control;
 use wafer_target::transport::{Server, ServerOptions};
 use wafer_web::live::{Limits, Server as Page};
@@ -48,6 +49,8 @@ struct Served {
     subsystem: Arc<Subsystem>,
     /// The drive after its precondition, which its record excludes.
     before: Snapshot,
+    /// The drive when its server started.
+    start: Snapshot,
 }
 
 pub(crate) fn run(args: &ServeArgs, quiet: bool) -> anyhow::Result<()> {
@@ -197,10 +200,11 @@ fn open(
     };
     let nqn = options.nqn.clone();
     let taken = served.iter().any(|other| other.subsystem.options.nqn == nqn);
+    let start = Snapshot { seconds: 0.0, ..drive.snapshot().since(&before) };
     let subsystem = Subsystem::with_access(drive, wafer_io::SUPPORTED, options, access);
     let reason = format!("another subsystem has `{nqn}`");
     let error = taken.then(|| spec.error("nqn", LabError::config("--nqn", reason)));
-    served.push(Served { spec, device, subsystem, before });
+    served.push(Served { spec, device, subsystem, before, start });
     error.map_or(Ok(()), Err)
 }
 
@@ -257,16 +261,17 @@ fn end(
     timeline: Option<Timeline>,
     quiet: bool,
 ) -> anyhow::Result<()> {
-    let Served { device, subsystem, before, .. } = served;
+    let Served { device, subsystem, before, start, .. } = served;
     let (drive, nqn) = (&subsystem.drive, &subsystem.options.nqn);
     let now = drive.snapshot().since(before);
     if args.json {
-        return output::json_line(&record(nqn.clone(), device, drive, now, timeline));
+        return output::json_line(&record(nqn.clone(), device, drive, [start, &now], timeline));
     }
     let c = now.counters;
     let (host, media) = (output::bytes(c.host_bytes), output::bytes(c.media_bytes));
     let name = if args.subsystems.is_some() { format!("{nqn}: ") } else { String::new() };
-    let text = format!("{name}hosts wrote {host}, the media {media}: WAF {:.3}", c.waf());
+    let waf = output::waf(Waf::of(c.host_bytes, c.media_bytes).ratio());
+    let text = format!("{name}hosts wrote {host}, the media {media}: WAF {waf}");
     output::notice(quiet, &text);
     let Some(time) = now.time else { return Ok(()) };
     let mut out = output::styled();
@@ -375,22 +380,16 @@ fn record(
     nqn: String,
     device: &ResolvedDevice,
     drive: &Drive,
-    mut now: Snapshot,
+    [start, now]: [&Snapshot; 2],
     timeline: Option<Timeline>,
 ) -> Record {
+    let mut now = now.clone();
     now.live.state = "ended".to_owned();
     now.reclaim_units = Some(drive.reclaim_units());
-    let handles = now.handles.iter().filter(|(_, c)| c.media_bytes > 0).map(|(key, c)| {
-        (*key, Series { host_bytes: vec![c.host_bytes], media_bytes: vec![c.media_bytes] })
-    });
-    let end = || Timeline {
-        host_bytes: vec![now.counters.host_bytes],
-        media_bytes: vec![now.counters.media_bytes],
-        seconds: vec![now.seconds],
-        handles: handles.collect(),
-        ..Timeline::default()
-    };
-    let timeline = timeline.unwrap_or_else(end);
+    // What hosts had written by the start was not written since.
+    let begun = Some(start).filter(|start| start.counters.host_bytes > 0);
+    let ends = || Timeline::of_snapshots(begun.into_iter().chain([&now]));
+    let timeline = timeline.unwrap_or_else(ends);
     let provenance = Provenance {
         seed: Some(drive.seed()),
         ..wafer_lab::provenance(device, Kind::Drive, SystemTime::now())

@@ -5,6 +5,7 @@ use prometheus::{
     Encoder, Gauge, GaugeVec, IntCounter, IntCounterVec, Opts, Registry, TextEncoder,
 };
 use wafer_interface::HandleCounters;
+use wafer_record::metrics::Waf;
 use wafer_record::time::{Direction, Requests};
 use wafer_record::{HandleKey, Snapshot, TimeRecord};
 
@@ -56,7 +57,7 @@ pub(crate) fn text(
     made.gauge(
         "wafer_write_amplification_ratio",
         "Cumulative WAF: media bytes written over host bytes written",
-        c.waf(),
+        Waf::of(c.host_bytes, c.media_bytes).ratio().unwrap_or(f64::NAN),
     )?;
     made.counters(
         "wafer_garbage_collections_total",

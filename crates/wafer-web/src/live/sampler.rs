@@ -8,9 +8,7 @@ use serde::Serialize;
 use tokio::sync::watch;
 use wafer_record::record::Provenance;
 use wafer_record::time::TimeSeries;
-use wafer_record::{
-    Finding, HandleKey, Kind, Metrics, Record, Series, Snapshot, TimeRecord, Timeline,
-};
+use wafer_record::{Finding, Kind, Metrics, Record, Snapshot, TimeRecord, Timeline};
 
 use crate::live::LiveSource;
 use crate::report::Page;
@@ -40,6 +38,8 @@ pub(crate) struct State {
 }
 
 struct History {
+    /// The start, if hosts had written to the drive before: those bytes were not written since.
+    start: Option<Snapshot>,
     /// Snapshots without events and reclaim units.
     points: Vec<Snapshot>,
     /// Every n-th sample becomes a point.
@@ -145,7 +145,21 @@ impl Sampler {
 
 impl History {
     fn new(newest: Snapshot) -> Self {
-        History { points: Vec::new(), every: 1, samples: 0, before: Snapshot::default(), newest }
+        let start = (newest.counters.host_bytes > 0)
+            .then(|| Snapshot { seconds: 0.0, ..Self::point(&newest) });
+        let (points, before) = (Vec::new(), Snapshot::default());
+        History { start, points, every: 1, samples: 0, before, newest }
+    }
+
+    /// Returns what the history keeps of a snapshot.
+    fn point(of: &Snapshot) -> Snapshot {
+        let Snapshot { seconds, counters, handles, .. } = of;
+        Snapshot {
+            seconds: rounded(*seconds),
+            counters: *counters,
+            handles: handles.clone(),
+            ..Snapshot::default()
+        }
     }
 
     fn add(&mut self, snapshot: Snapshot) {
@@ -153,6 +167,7 @@ impl History {
             || !snapshot.handles.keys().eq(self.newest.handles.keys())
         {
             // The counters were reset: earlier points belong to another record.
+            self.start = None;
             self.points.clear();
         }
         self.before = std::mem::replace(&mut self.newest, snapshot);
@@ -160,13 +175,7 @@ impl History {
         if !self.samples.is_multiple_of(self.every) {
             return;
         }
-        let Snapshot { seconds, counters, handles, .. } = &self.newest;
-        self.points.push(Snapshot {
-            seconds: rounded(*seconds),
-            counters: *counters,
-            handles: handles.clone(),
-            ..Snapshot::default()
-        });
+        self.points.push(Self::point(&self.newest));
         if self.points.len() >= MOST_POINTS {
             let mut number = 0;
             self.points.retain(|_| {
@@ -181,25 +190,9 @@ impl History {
         // Up to now, even between two points.
         let last = self.points.last().map(|point| point.seconds);
         let newest = (last != Some(rounded(self.newest.seconds))).then_some(&self.newest);
-        let points: Vec<&Snapshot> = self.points.iter().chain(newest).collect();
-        let series = |key: &HandleKey| {
-            let of = |p: &Snapshot| p.handles.get(key).copied().unwrap_or_default();
-            Series {
-                host_bytes: points.iter().map(|p| of(p).host_bytes).collect(),
-                media_bytes: points.iter().map(|p| of(p).media_bytes).collect(),
-            }
-        };
-        let written = |(key, c): &(&HandleKey, &wafer_interface::HandleCounters)| {
-            **key == HandleKey::Gc || c.media_bytes > 0
-        };
-        let handles = self.newest.handles.iter().filter(written);
-        Timeline {
-            seconds: points.iter().map(|p| rounded(p.seconds)).collect(),
-            host_bytes: points.iter().map(|p| p.counters.host_bytes).collect(),
-            media_bytes: points.iter().map(|p| p.counters.media_bytes).collect(),
-            handles: handles.map(|(key, _)| (*key, series(key))).collect(),
-            ..Timeline::default()
-        }
+        let begun = self.start.is_some();
+        let points = self.points.iter().chain(newest).filter(|point| !begun || point.seconds > 0.0);
+        Timeline::of_snapshots(self.start.iter().chain(points))
     }
 }
 
@@ -234,5 +227,22 @@ mod tests {
         assert!(host.len() > MOST_POINTS / 4);
         history.add(snapshot(1e6, 5));
         assert!(history.points.len() <= 1, "a reset starts a new history");
+    }
+
+    #[test]
+    fn what_was_written_before_the_start_is_not_written_since() {
+        let mut history = History::new(snapshot(0.004, 1000));
+        history.add(snapshot(0.004, 1000));
+        for i in 1..10_000_u64 {
+            history.add(snapshot(i as f64, 1000 + i));
+        }
+        let timeline = history.timeline();
+        assert_eq!((timeline.seconds[0], timeline.host_bytes[0]), (0.0, 1000));
+        assert!(timeline.seconds.is_sorted() && timeline.seconds[1] > 0.0);
+        let end = snapshot(9_999.0, 10_999);
+        let record = Record::of_snapshot("d".to_owned(), Provenance::default(), end, timeline);
+        let rates = Metrics::of(&record).host_bytes_per_second;
+        assert_eq!(rates[0], None);
+        assert!(rates[1..].iter().flatten().all(|rate| *rate <= 1), "{:?}", &rates[..4]);
     }
 }
