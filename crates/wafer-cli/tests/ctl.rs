@@ -96,6 +96,8 @@ fn a_fault_goes_from_the_command_line_to_a_host() {
     let said = refused(&socket, &["fail", "re\u{1b}[31mad", "--status", "2/0x81"]);
     assert!(said.contains("unknown opcode") && !said.contains('\u{1b}'), "{said}");
     assert!(refused(&socket, &["fail", "read", "--status", "success"]).contains("an error"));
+    let nobody = ["fail", "read", "--status", "write-fault", "--host", "nonsense"];
+    assert!(refused(&socket, &nobody).contains("host `nonsense`: an NVMe Qualified Name begins"));
     done(&socket, &["drop", "--host", "nqn.2026-11.io.wafer:a"]);
     assert!(queue.execute(io.read(0, 1), &[], 4096).is_err());
     // A client that sends nothing does not prevent the server from ending.

@@ -190,6 +190,57 @@ fn a_second_interrupt_gives_up_the_last_reading_and_keeps_the_record() {
 }
 
 #[test]
+fn interrupts_end_a_command_that_does_not_end_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let nvme = drive(folder.path(), "0 0 0\n4096 8192 0\n");
+    let number = folder.path().join("number");
+    let script = format!("echo $$ >{}; exec sleep 60 >/dev/null 2>&1", number.display());
+    let measure =
+        ["measure", "/dev/nvme9", "--nvme-cli", &nvme, "--interval", "40ms", "--json", "-"];
+    let start = |more: &[&str]| {
+        Command::new(env!("CARGO_BIN_EXE_wafer"))
+            .args(measure)
+            .args(more)
+            .args(["--", "sh", "-c", &script])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
+    };
+    let child = start(&[]);
+    let command = loop {
+        match std::fs::read_to_string(&number).map(|text| text.trim().to_owned()) {
+            Ok(command) if !command.is_empty() => break command,
+            _ => std::thread::sleep(Duration::from_millis(20)),
+        }
+    };
+    let is_running = || Path::new("/proc").join(&command).join("cwd").exists();
+    let count = || std::fs::read_to_string(folder.path().join("count")).unwrap_or_default();
+    while count().trim().parse::<u32>().is_ok_and(|readings| readings < 2) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    for _ in 0..2 {
+        assert!(is_running());
+        let pid = child.id().to_string();
+        assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let output = child.wait_with_output().unwrap();
+    let errors = text(&output.stderr);
+    assert!(errors.contains("` did not end and was terminated"), "{errors}");
+    crate::schema::valid(&output.stdout);
+    assert!(!is_running());
+
+    // At the end of the time, the command goes on.
+    std::fs::remove_file(&number).unwrap();
+    let output = start(&["--for", "300ms"]).wait_with_output().unwrap();
+    let command = std::fs::read_to_string(&number).unwrap().trim().to_owned();
+    let errors = text(&output.stderr);
+    assert!(errors.contains(&format!("still runs, as process {command}")), "{errors}");
+    assert!(Command::new("kill").arg(&command).status().unwrap().success());
+}
+
+#[test]
 fn a_last_reading_that_steps_back_is_tried_again() {
     let measured = |readings: &str| {
         let folder = tempfile::tempdir().unwrap();

@@ -356,6 +356,11 @@ impl Experiment {
     pub fn with_seed(&self, seed: u64) -> Self {
         Experiment { seed, ..self.clone() }
     }
+
+    /// Returns the same experiment with `count` seeds that count up from its own; the largest is followed by 0.
+    pub fn with_seeds(&self, count: u64) -> impl Iterator<Item = Self> {
+        (0..count).map(|more| self.with_seed(self.seed.wrapping_add(more)))
+    }
 }
 
 /// Reads `device = "warp"`, or `[device]` with `profile` and overrides.

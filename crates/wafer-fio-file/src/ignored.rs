@@ -3,7 +3,7 @@
 /// The reason for the options of fio's profiles, which fio accepts everywhere.
 pub(super) const PROFILE: &str = "belongs to a profile of fio";
 
-/// The beginning of the reason for options that take time on a real drive, but none here.
+/// The beginning of the reason for options that change how long a job takes with fio, but not here.
 pub const NOT_SIMULATED: &str = "not simulated";
 
 /// Each reason with its options. An option with a second name is spelled `name|alias`.
@@ -57,13 +57,12 @@ pub(super) const IGNORED: &[(&str, &[&str])] = &[
         "recover_zbd_write_error", "write_zone_remainder",
     ]),
     ("pauses are idle time after thinktime_blocks commands", &["thinktime_spin"]),
-    ("rates are kept exactly", &[
-        "rate_min|ratemin", "rate_iops_min", "rate_cycle|ratecycle",
-        "rate_ignore_thinktime",
+    ("rates are kept exactly", &["rate_ignore_thinktime"]),
+    ("not simulated: ending a job that is too slow", &[
+        "max_latency", "rate_min|ratemin", "rate_iops_min", "rate_cycle|ratecycle",
     ]),
     ("concerns errors and the end after them", &[
-        "max_latency", "exitall_on_error", "continue_on_error", "ignore_error",
-        "error_dump",
+        "exitall_on_error", "continue_on_error", "ignore_error", "error_dump",
     ]),
     ("contents of the data do not matter", &[
         "zero_buffers", "refill_buffers", "scramble_buffers", "buffer_pattern",

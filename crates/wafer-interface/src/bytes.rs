@@ -41,6 +41,10 @@ impl FromStr for Bytes {
         let digits =
             t.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_').unwrap_or(t.len());
         let (number, unit) = (t[..digits].replace('_', ""), t[digits..].trim());
+        // Case does not matter, except that Mb and Gb are bits in data sheets.
+        if unit.starts_with(|c: char| c.is_ascii_uppercase()) && unit.ends_with('b') {
+            return Err(fail());
+        }
         let scale = if unit.is_empty() {
             1
         } else {

@@ -81,7 +81,7 @@ pub struct CheckRow {
 const RUN: &str = "run";
 
 /// Returns the experiments of a folder that can be validated, in order of name; with names, only those,
-/// in the order given.
+/// in the order given, each once.
 ///
 /// # Errors
 /// If a file of the folder is invalid, or no experiment has a given name.
@@ -112,14 +112,18 @@ pub fn experiments(
         }
         return Ok(known);
     }
-    let find = |name: &String| {
-        known.iter().find(|e| e.name == *name).cloned().ok_or_else(|| {
+    let mut chosen: Vec<Experiment> = Vec::new();
+    for name in names {
+        let experiment = known.iter().find(|e| e.name == *name).ok_or_else(|| {
             let all: Vec<&str> = known.iter().map(|e| e.name.as_str()).collect();
             let reason = format!("no experiment to validate{}", did_you_mean(name, &all));
             LabError::config(name.as_str(), reason)
-        })
-    };
-    names.iter().map(find).collect()
+        })?;
+        if chosen.iter().all(|other| other.name != *name) {
+            chosen.push(experiment.clone());
+        }
+    }
+    Ok(chosen)
 }
 
 /// Plans the runs of experiments, each with `seeds` seeds that start at its own.
@@ -136,9 +140,9 @@ pub fn plan(experiments: &[Experiment], seeds: u64) -> Result<Plan, LabError> {
     };
     for experiment in experiments {
         plan.studies.push(study(experiment)?);
-        plan.runs.extend((0..seeds).map(|more| PlannedRun {
+        plan.runs.extend(experiment.with_seeds(seeds).map(|experiment| PlannedRun {
             name: format!("{}/{RUN}", experiment.name),
-            experiment: experiment.with_seed(experiment.seed.wrapping_add(more)),
+            experiment,
         }));
     }
     Ok(plan)

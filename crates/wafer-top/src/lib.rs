@@ -106,7 +106,9 @@ fn waf(of: &Snapshot) -> String {
 
 fn units(of: &Snapshot) -> String {
     let [free, open, closed] = of.live.free_open_closed;
-    format!("{free} free, {open} open, {closed} closed")
+    let retired = of.wear.as_ref().map_or(0, |wear| wear.retired);
+    let retired = if retired > 0 { format!(", {retired} retired") } else { String::new() };
+    format!("{free} free, {open} open, {closed} closed{retired}")
 }
 
 /// Returns the median and 99th-percentile latency of each direction, if there is a clock.

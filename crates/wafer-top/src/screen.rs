@@ -102,7 +102,7 @@ impl Screen {
         let facts = vec![
             printable(&format!("wafer top  {state}  {}", output::seconds(*seconds))).into_owned(),
             format!("WAF now {}", self.waf_now()),
-            format!("WAF since start {}", waf(&self.last)),
+            format!("WAF so far {}", waf(&self.last)),
             format!(
                 "host {} ({})",
                 output::bytes(counters.host_bytes),
@@ -344,7 +344,7 @@ mod tests {
             "2.00 MB/s",
             "4.00 MB/s",
             "WAF now 2.000",
-            "WAF since start 1.800",
+            "WAF so far 1.800",
             "1 to 2.00",
             "5 free, 2 open, 30 closed",
             "a\\u{1b}[31mb",

@@ -1,9 +1,10 @@
 //! `wafer measure`
 
 use std::io::Write as _;
-use std::process::{Child, Command};
+use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant, SystemTime};
 
+use rustix::process::{Pid, Signal, kill_process};
 use wafer_lab::LabError;
 use wafer_measure::{Growth, NvmeCli, Session, Source, Tracker};
 use wafer_record::metrics::Waf;
@@ -16,8 +17,10 @@ use wafer_output::{HEADER, PLAIN, Table};
 
 /// Interval for checking the command and Ctrl-C.
 const POLL: Duration = Duration::from_millis(10);
-/// Time that an interrupted command has to end; then the record is written without it.
+/// Time that the command has to end after an interrupt; then it is terminated.
 const GRACE: Duration = Duration::from_secs(5);
+/// Time that a terminated command has to end.
+const LAST: Duration = Duration::from_secs(1);
 
 pub(crate) fn run(args: &MeasureArgs, quiet: bool) -> anyhow::Result<()> {
     let mut outputs = Outputs::default();
@@ -38,7 +41,7 @@ pub(crate) fn run(args: &MeasureArgs, quiet: bool) -> anyhow::Result<()> {
         let unit = output::bytes(source.unit_bytes());
         output::notice(quiet, &format!("no FDP statistics; {source} count in steps of {unit}"));
     }
-    // The second press skips the final reading; the record is written anyway.
+    // The second press ends the command and skips the final reading; the record is written anyway.
     cancel_until(3)?;
 
     let started = SystemTime::now();
@@ -58,11 +61,16 @@ pub(crate) fn run(args: &MeasureArgs, quiet: bool) -> anyhow::Result<()> {
         }
         if is_cancelled() {
             let since = *interrupted.get_or_insert_with(Instant::now);
-            if child.is_none() || since.elapsed() > GRACE {
-                break None;
+            let Some(child) = child.as_mut() else { break None };
+            if since.elapsed() > GRACE || times_cancelled() > 1 {
+                break terminate(child, args)?;
             }
         }
         if args.duration.is_some_and(|duration| clock.elapsed() >= duration) {
+            if let Some(child) = &child {
+                let line = args.command.join(" ");
+                output::notice(quiet, &format!("`{line}` still runs, as process {}", child.id()));
+            }
             break None;
         }
         if clock.elapsed() < next {
@@ -130,6 +138,23 @@ fn start(command: &[String]) -> anyhow::Result<Option<Child>> {
     let Some((program, arguments)) = command.split_first() else { return Ok(None) };
     let child = Command::new(program).args(arguments).spawn();
     Ok(Some(child.map_err(|e| LabError::config(program.clone(), format!("cannot start it: {e}")))?))
+}
+
+/// Ends a command that an interrupt did not end: a signal to wafer alone does not reach it. Returns its exit status.
+fn terminate(child: &mut Child, args: &MeasureArgs) -> std::io::Result<Option<ExitStatus>> {
+    let line = args.command.join(" ");
+    // Without success it has just ended.
+    let _ = kill_process(Pid::from_child(child), Signal::TERM);
+    let sent = Instant::now();
+    while sent.elapsed() < LAST {
+        if let Some(status) = child.try_wait()? {
+            output::warning(&format!("`{line}` did not end and was terminated"));
+            return Ok(Some(status));
+        }
+        std::thread::sleep(POLL);
+    }
+    output::warning(&format!("`{line}` ignores SIGTERM, and still runs as process {}", child.id()));
+    Ok(None)
 }
 
 /// Takes a reading, and returns whether it succeeded.

@@ -114,10 +114,7 @@ fn experiments(args: &RunArgs) -> Result<Vec<Experiment>, LabError> {
         one.name.clone_from(name);
     }
     let seeds = args.seeds.unwrap_or(1);
-    Ok(given
-        .iter()
-        .flat_map(|e| (0..seeds).map(|more| e.with_seed(e.seed.wrapping_add(more))))
-        .collect())
+    Ok(given.iter().flat_map(|experiment| experiment.with_seeds(seeds)).collect())
 }
 
 /// Returns notes about an experiment to be printed before it runs.

@@ -7,11 +7,12 @@ fn sizes_round_trip() {
     }
     assert_eq!("3.84TB".parse(), Ok(Bytes(3_840_000_000_000)));
     assert_eq!("1_000".parse(), Ok(Bytes(1000)));
+    assert_eq!("4kib".parse(), Ok(Bytes(4096)));
 }
 
 #[test]
 fn nonsense_is_an_error() {
-    for text in ["", "GiB", "4XB", "-1", "1e9GiB", "99999999999TiB", "1.2.3MiB"] {
+    for text in ["", "GiB", "4XB", "-1", "1e9GiB", "99999999999TiB", "1.2.3MiB", "512Gb", "6 Mib"] {
         assert!(text.parse::<Bytes>().is_err(), "{text}");
     }
 }

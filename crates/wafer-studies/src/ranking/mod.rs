@@ -145,7 +145,7 @@ pub fn experiments(
             let mut options = options.clone();
             options.set.extend(settings(policy));
             let experiment = workload(path, &options)?;
-            runs.extend((0..seeds).map(|n| experiment.with_seed(experiment.seed.wrapping_add(n))));
+            runs.extend(experiment.with_seeds(seeds));
         }
     }
     Ok(runs)

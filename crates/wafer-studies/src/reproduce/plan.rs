@@ -94,9 +94,8 @@ impl Plan {
                 let name = full(&experiment.name);
                 match load(study, experiment, attribution, choice, folder) {
                     Ok(one) => {
-                        for more in 0..choice.seeds {
-                            plan.push(name.clone(), one.with_seed(one.seed.wrapping_add(more)));
-                        }
+                        one.with_seeds(choice.seeds)
+                            .for_each(|experiment| plan.push(name.clone(), experiment));
                     }
                     Err(error @ LabError::Config(ConfigError::MissingData { .. })) => {
                         plan.missing.push((name, error.to_string()));

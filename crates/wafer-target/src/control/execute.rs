@@ -12,7 +12,7 @@ use super::request::{
 };
 use super::{Status, names};
 use wafer_controller::faults::{FailingCommand, MAX_DELAY, ReadDelay};
-use wafer_controller::{Access, Controller, NamespaceChange, Subsystem, WrongChange};
+use wafer_controller::{Access, Controller, NamespaceChange, Subsystem, WrongChange, wrong_nqn};
 
 /// Defined bits of Critical Warning.
 const CRITICAL_WARNINGS: u8 = 0x3f;
@@ -125,6 +125,9 @@ fn fail_commands(subsystem: &Subsystem, fail: Fail) -> Result<Response, Refused>
     let status = names::status(&fail.status)?;
     if let Some(nsid) = namespace {
         find(subsystem, nsid)?;
+    }
+    if let Some((host, reason)) = host.as_deref().and_then(|nqn| Some((nqn, wrong_nqn(nqn)?))) {
+        return Err(format!("host `{host}`: {reason}"));
     }
     if count == 0 {
         return Err("at least one command has to fail".to_owned());
