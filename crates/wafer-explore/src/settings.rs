@@ -29,7 +29,7 @@ pub struct Settings {
     /// State of the device at the start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub precondition: Option<String>,
-    /// Random seed, up to [`LARGEST_SEED`].
+    /// Random seed, up to 2^53 - 1, like all whole numbers of JavaScript.
     #[serde(default, deserialize_with = "seed")]
     pub seed: u64,
     /// Maximum number of timeline samples.
