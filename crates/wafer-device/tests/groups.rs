@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use wafer_device::{Device, DeviceConfig};
-use wafer_interface::{Command, FdpEvent, Observer, Placement, RgId, RuId, RuhId};
+use wafer_interface::{Command, FdpEvent, NsId, Observer, Placement, RgId, RuId, RuhId};
 
 use super::devices::random;
 
@@ -121,5 +121,39 @@ fn adaptive_devices_do_not_depend_on_batches() {
     assert!(whole.1.len() > 1, "it has learned something: {:?}", whole.1);
     for batch in [1, 37, 500, 4096] {
         assert_eq!(run(batch), whole, "batches of {batch}");
+    }
+}
+
+/// The handle of a placement identifier is the one whose counters its writes add to, on conventional drives too.
+#[test]
+fn the_handle_of_a_write_is_that_which_counts_it() {
+    let list = json!([{ "size": PAGES / 2 * PAGE, "handles": [2, 0] }, { "size": PAGES / 2 * PAGE, "handles": [3] }]);
+    for (groups, fdp, namespaces) in [
+        (1, true, json!([])),
+        (3, true, json!([])),
+        (2, true, list.clone()),
+        (1, false, json!([])),
+        (1, false, list),
+    ] {
+        let config = json!({
+            "capacity": PAGES * PAGE, "page": PAGE, "handles": 4, "groups": groups, "fdp": fdp,
+            "overprovisioning": 0.5, "reclaim_unit": { "size": 256 * PAGE }, "namespaces": namespaces,
+        });
+        let config: DeviceConfig = serde_json::from_value(config).unwrap();
+        let mut device = Device::new(&config, 1).unwrap();
+        let bytes =
+            |device: &Device| device.handle_counters().iter().map(|h| h.host_bytes).collect();
+        for namespace in 0..device.geometry().namespaces.len() as u8 {
+            let namespace = NsId(namespace);
+            let known = [0, 1, 3, 9, 0x4001, 0x8003, 0xc000].map(Placement);
+            for placement in known.into_iter().chain([Placement::NONE]) {
+                let before: Vec<u64> = bytes(&device);
+                device.apply(&[Command { namespace, ..Command::write(0, 8, placement) }]);
+                let after: Vec<u64> = bytes(&device);
+                let counted = before.iter().zip(&after).position(|(before, after)| before < after);
+                let handle = device.handle(namespace, placement).map(RuhId::index);
+                assert_eq!(handle, counted, "{groups} {fdp} {namespace:?} {placement:?}");
+            }
+        }
     }
 }
