@@ -30,7 +30,7 @@ demo: ## Write 25 times its capacity to a 448 GiB drive; table on stdout, record
 	mkdir -p results
 	$(RELEASE)/wafer run configs/experiments/warp-one-stream.toml --json results/demo.json --table
 
-# Downloads leave the processors to the checks. Their log is in target/tools.log.
+# Packages are downloaded during the checks, which need the processors. The log is target/tools.log.
 test: $(VENV)/.made | tools-rust ## Everything that has to pass: make check, then all tests (installs what is missing)
 	setsid $(MAKE) --no-print-directory packages >$(TARGET)/tools.log 2>&1 & packages=$$!; \
 		trap 'kill -- -$$packages 2>/dev/null || true' EXIT; \

@@ -65,10 +65,7 @@ pub struct Advice {
     pub heat_map: HeatMap,
     /// The recommended scheme as a map of addresses, if it places by address.
     #[serde(skip)]
-    pub map: Option<PlaceMap>,
-    /// The map as fio can read it.
-    #[serde(skip)]
-    pub fio: Option<FioScheme>,
+    pub map: Option<AdvisedMap>,
     /// Names and handles of streams, if the recommended scheme places by stream.
     pub streams: Vec<StreamReport>,
     /// Notes for the user, one line each.
@@ -119,13 +116,15 @@ pub enum SchemeKind {
     Oracle,
 }
 
-/// A placement map with as few ranges as fio reads from a `dp_scheme` file: 32.
+/// A map of addresses to placement handles.
 #[derive(Clone, Debug)]
-pub struct FioScheme {
-    /// The map; a longer one has neighbouring ranges joined.
-    pub map: PlaceMap,
-    /// Its write amplification on the last half of the held-out part.
-    pub waf: f64,
+pub struct AdvisedMap {
+    /// All ranges.
+    pub whole: PlaceMap,
+    /// At most 32 ranges, as fio reads from a `dp_scheme` file: neighbours are joined if there are more.
+    pub fio: PlaceMap,
+    /// Write amplification with the map for fio, on the last half of the held-out part.
+    pub fio_waf: f64,
 }
 
 /// A group of the recommended scheme: the data of one placement handle.

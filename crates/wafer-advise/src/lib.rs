@@ -49,7 +49,7 @@ mod tests;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use advice::{
-    Advice, AdviseOptions, FioScheme, GroupReport, HeatMap, Histogram, SCHEMA, SchemeKind,
+    Advice, AdviseOptions, AdvisedMap, GroupReport, HeatMap, Histogram, SCHEMA, SchemeKind,
     SchemeReport, StreamReport,
 };
 use candidates::{Candidate, Traffic};
@@ -163,40 +163,34 @@ pub fn advise(
     let best = chosen(&candidates, &outcomes);
     let chosen = &candidates[best];
     notices.extend(stationary::notices(&log, &geometry, &plan, &chosen.name, &outcomes[best]));
-    // The map by address, and what fio can read of it.
-    let maps = match &chosen.scheme {
+    let map = match &chosen.scheme {
         Scheme::Regions(map) => {
+            let granule = lives.granule * geometry.blocks_per_page();
+            let fio = fio_scheme::readable(map, &lives.of, granule);
+            let mut fio_waf = outcomes[best].waf;
+            if fio.len() < map.len() {
+                let scheme = Scheme::Regions(Box::new(fio.clone()));
+                fio_waf =
+                    simulate::run(&simulated, &log, &scheme, &plan, chosen.handles, cancel)?.waf;
+                notices.push(format!(
+                    "fio reads {} ranges of a map, and this one has {}: joined to {}, they have WAF {fio_waf:.3} instead \
+                     of {:.3}",
+                    fio_scheme::MOST,
+                    map.len(),
+                    fio.len(),
+                    outcomes[best].waf
+                ));
+            }
             let wide = |map: &PlaceMap| {
                 Ok::<_, LabError>(match &scaled {
                     Some(traces) => with_gaps(map, &traces.scans()?[0]),
                     None => map.clone(),
                 })
             };
-            let readable =
-                fio_scheme::readable(map, &lives.of, lives.granule * geometry.blocks_per_page());
-            let waf = if readable.len() < map.len() {
-                let scheme = Scheme::Regions(Box::new(readable.clone()));
-                simulate::run(&simulated, &log, &scheme, &plan, chosen.handles, cancel)?.waf
-            } else {
-                outcomes[best].waf
-            };
-            Some((wide(map)?, FioScheme { map: wide(&readable)?, waf }))
+            Some(AdvisedMap { whole: wide(map)?, fio: wide(&fio)?, fio_waf })
         }
         _ => None,
     };
-    if let Some((map, fio)) = &maps
-        && fio.map.len() < map.len()
-    {
-        notices.push(format!(
-            "fio reads {} ranges of a map, and this one has {}: joined to {}, they have WAF {:.3} instead of {:.3}",
-            fio_scheme::MOST,
-            map.len(),
-            fio.map.len(),
-            fio.waf,
-            outcomes[best].waf
-        ));
-    }
-    let (map, fio) = maps.unzip();
     if traces.is_none() && map.is_some() {
         progress("trying another seed");
         let options = AdviseOptions { seed: options.seed.wrapping_add(1), ..options.clone() };
@@ -249,7 +243,6 @@ pub fn advise(
         histogram: lives.histogram(geometry.page_bytes),
         heat_map: lives.heat_map(&geometry),
         map,
-        fio,
         schemes,
         notices,
     })

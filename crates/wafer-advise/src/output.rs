@@ -23,8 +23,8 @@ pub fn stale(folder: &Path, advice: &Advice) -> Vec<String> {
 /// Returns the files of advice.
 pub fn files(advice: &Advice) -> Files {
     let mut files = Vec::new();
-    if let (Some(map), Some(fio)) = (&advice.map, &advice.fio) {
-        files.extend(OF_MAP.into_iter().zip([map.to_csv(), dp_scheme(&fio.map)]));
+    if let Some(map) = &advice.map {
+        files.extend(OF_MAP.into_iter().zip([map.whole.to_csv(), dp_scheme(&map.fio)]));
     }
     files.push(("job.fio", fio_job(advice)));
     files.push(("nvme.sh", nvme(advice)));
@@ -50,10 +50,10 @@ fn fio_job(advice: &Advice) -> String {
          [global]\nfilename=/dev/ng0n1\nioengine=io_uring_cmd\ncmd_type=nvme\nfdp=1\n",
         advice.workload, advice.best
     );
-    if let Some(fio) = &advice.fio {
+    if let Some(map) = &advice.map {
         text.push_str(&format!(
             "\n# All groups by address, WAF {:.3}:\n[by-address]\nrw=randwrite\nfdp_pli={}\nfdp_pli_select=scheme\ndp_scheme=dp_scheme.csv\n",
-            fio.waf,
+            map.fio_waf,
             list.join(",")
         ));
     }

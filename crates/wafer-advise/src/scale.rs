@@ -2,8 +2,8 @@
 //!
 //! A trace of a few gigabytes would never make a drive of terabytes collect garbage. So the capacity is set to the
 //! bytes of the touched pages divided by the fill, and the gaps between these pages are left out.
-//! Over-provisioning and all shares are kept. Reclaim units shrink with the capacity, down to 1 MiB, so that their number
-//! stays; of smaller drives, there are fewer.
+//! Over-provisioning and all shares are kept. Reclaim units shrink with the capacity, which keeps their number; but not
+//! below 1 MiB, so a drive of a few hundred MiB may have fewer.
 
 use wafer_config::ResolvedDevice;
 use wafer_device::{Geometry, Layout};

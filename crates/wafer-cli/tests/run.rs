@@ -304,7 +304,7 @@ fn a_comparison_names_the_runs_that_fail_and_ranks_the_others() {
 fn options_of_a_job_that_take_no_time_here_are_told() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("waits.fio");
-    let text = "[j]\nrw=randwrite\niodepth=4\nsize=1m\nwrite_barrier=8\nend_syncfs=1\nverify=crc32c\nrefill_buffers\n";
+    let text = "[j]\nrw=randwrite\niodepth=4\nsize=1m\nwrite_barrier=8\nend_syncfs=1\nverify=crc32c\nmax_latency=1s\nrefill_buffers\n";
     std::fs::write(&path, text).unwrap();
     let notes = |more: &[&str]| {
         let run = ["run", "--device", "pm9a3", "--set", "reclaim_unit.size=16MiB", "--fio"];
@@ -313,12 +313,15 @@ fn options_of_a_job_that_take_no_time_here_are_told() {
         String::from_utf8(output.stderr).unwrap()
     };
     let timed = notes(&["--time"]);
-    assert!(timed.contains("not simulated: write_barrier, end_syncfs, verify\n"), "{timed}");
+    assert!(
+        timed.contains("not simulated: write_barrier, end_syncfs, verify, max_latency\n"),
+        "{timed}"
+    );
     assert!(timed.contains("no effect on bytes or time: refill_buffers\n"), "{timed}");
     assert!(timed.contains("job j sets no ioengine and keeps its iodepth"), "{timed}");
     let untimed = notes(&[]);
     assert!(!untimed.contains("not simulated") && !untimed.contains("ioengine"), "{untimed}");
-    let all = "no effect on what is written: write_barrier, end_syncfs, verify, refill_buffers\n";
+    let all = "no effect on what is written: write_barrier, end_syncfs, verify, max_latency, refill_buffers\n";
     assert!(untimed.contains(all), "{untimed}");
 }
 

@@ -37,6 +37,10 @@ fn misses_are_reported_and_fail_only_when_strict() {
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("spread") && text.contains("miss\n"), "{text}");
     assert!(text.contains("1 of 2 within tolerance, 1 not;"), "{text}");
+    // Named twice, it runs once.
+    let twice = validate(folder.path(), &["--seeds", "2", "small", "small"]);
+    let twice = String::from_utf8(twice.stdout).unwrap();
+    assert!(twice.contains("1 of 2 within tolerance, 1 not;"), "{twice}");
 
     let strict = validate(folder.path(), &["--strict", "--json", "-"]);
     assert_eq!(strict.status.code(), Some(1));

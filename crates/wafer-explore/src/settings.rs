@@ -29,7 +29,7 @@ pub struct Settings {
     /// State of the device at the start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub precondition: Option<String>,
-    /// Random seed, up to 2^53 - 1, like all whole numbers of JavaScript.
+    /// Random seed, at most 2^53 - 1: JavaScript rounds larger ones.
     #[serde(default, deserialize_with = "seed")]
     pub seed: u64,
     /// Maximum number of timeline samples.
@@ -40,7 +40,7 @@ pub struct Settings {
     pub attribution: bool,
 }
 
-/// The largest seed of a page: up to 2^53 - 1, JavaScript represents whole numbers exactly.
+/// The largest seed of a page: JavaScript represents whole numbers exactly up to it.
 pub(crate) const LARGEST_SEED: u64 = (1 << 53) - 1;
 
 fn seed<'de, D: Deserializer<'de>>(settings: D) -> Result<u64, D::Error> {

@@ -215,12 +215,24 @@ fn show(
 
 #[cfg(test)]
 mod tests {
+    use wafer_record::{Live, Wear};
+
     use super::*;
 
     #[test]
     fn a_port_alone_is_one_of_this_machine() {
         assert_eq!(Remote::new("8080", None).address, "http://127.0.0.1:8080/api/v1/state");
         assert_eq!(Remote::new("h:8080", None).address, "http://h:8080/api/v1/state");
+    }
+
+    #[test]
+    fn units_sum_to_all_of_the_drive() {
+        let live = Live { free_open_closed: [3, 9, 257], ..Live::default() };
+        let fresh = Snapshot { live, ..Snapshot::default() };
+        assert_eq!(units(&fresh), "3 free, 9 open, 257 closed");
+        let wear = Wear { least: 1, most: 3, mean: 2.0, retired: 22, read_only: true };
+        let worn = Snapshot { wear: Some(wear), ..fresh };
+        assert_eq!(units(&worn), "3 free, 9 open, 257 closed, 22 retired");
     }
 
     #[test]

@@ -86,7 +86,7 @@ fn predictions_hold_for_what_follows_of_stationary_traffic() {
         if let Some(map) = &advice.map {
             placed += 1;
             let best = advice.schemes.iter().find(|scheme| scheme.name == advice.best).unwrap();
-            check(&advice.best, best.waf, achieved(&|page| map.at(0, page * 8).0));
+            check(&advice.best, best.waf, achieved(&|page| map.whole.at(0, page * 8).0));
         }
     }
     assert!(placed >= 4, "placement by address was recommended for {placed} kinds only");
