@@ -13,9 +13,18 @@ pub struct Bytes(pub u64);
 /// Why a text is not a size.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is not a size; write a number with B, KiB, MiB, GiB, TiB (binary) or kB, MB, GB, TB (decimal)"
+    "`{0}` is not a size{bits}; write a number with B, KiB, MiB, GiB, TiB (binary) or kB, MB, GB, TB (decimal)",
+    bits = if in_bits(.0) { " in bytes but in bits" } else { "" }
 )]
 pub struct ParseBytesError(String);
+
+/// Tells whether a text ends with a unit of bits, such as the `Gb` of data sheets. `kb` and `b` count as bytes.
+fn in_bits(text: &str) -> bool {
+    let unit = text.trim().trim_start_matches(|c: char| !c.is_ascii_alphabetic());
+    unit.starts_with(|c: char| c.is_ascii_uppercase())
+        && unit.ends_with('b')
+        && UNITS.iter().any(|(name, _)| name.eq_ignore_ascii_case(unit))
+}
 
 const UNITS: [(&str, u64); 12] = [
     ("TiB", 1 << 40),
@@ -41,8 +50,8 @@ impl FromStr for Bytes {
         let digits =
             t.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_').unwrap_or(t.len());
         let (number, unit) = (t[..digits].replace('_', ""), t[digits..].trim());
-        // Case does not matter, except that Mb and Gb are bits in data sheets.
-        if unit.starts_with(|c: char| c.is_ascii_uppercase()) && unit.ends_with('b') {
+        // Case does not matter otherwise.
+        if in_bits(unit) {
             return Err(fail());
         }
         let scale = if unit.is_empty() {

@@ -15,4 +15,10 @@ fn nonsense_is_an_error() {
     for text in ["", "GiB", "4XB", "-1", "1e9GiB", "99999999999TiB", "1.2.3MiB", "512Gb", "6 Mib"] {
         assert!(text.parse::<Bytes>().is_err(), "{text}");
     }
+    let bits = "`512Gb` is not a size in bytes but in bits; write a number with";
+    assert!("512Gb".parse::<Bytes>().unwrap_err().to_string().starts_with(bits));
+    for text in ["Ab", "1 Tab", "x"] {
+        let message = text.parse::<Bytes>().unwrap_err().to_string();
+        assert!(message.starts_with(&format!("`{text}` is not a size; write")), "{message}");
+    }
 }

@@ -171,11 +171,17 @@ impl History {
             self.points.clear();
         }
         self.before = std::mem::replace(&mut self.newest, snapshot);
+        let point = Self::point(&self.newest);
+        if let Some(last) = self.points.last_mut().filter(|last| last.seconds == point.seconds) {
+            // Between two points of one moment there is no rate.
+            *last = point;
+            return;
+        }
         self.samples += 1;
         if !self.samples.is_multiple_of(self.every) {
             return;
         }
-        self.points.push(Self::point(&self.newest));
+        self.points.push(point);
         if self.points.len() >= MOST_POINTS {
             let mut number = 0;
             self.points.retain(|_| {
@@ -227,6 +233,16 @@ mod tests {
         assert!(host.len() > MOST_POINTS / 4);
         history.add(snapshot(1e6, 5));
         assert!(history.points.len() <= 1, "a reset starts a new history");
+    }
+
+    #[test]
+    fn a_moment_has_one_point() {
+        let mut history = History::new(snapshot(0.0, 0));
+        for (seconds, host) in [(0.5, 10), (0.9996, 20), (1.0, 30), (1.0004, 40)] {
+            history.add(snapshot(seconds, host));
+        }
+        let timeline = history.timeline();
+        assert_eq!((timeline.seconds, timeline.host_bytes), (vec![0.5, 1.0], vec![10, 40]));
     }
 
     #[test]
