@@ -33,6 +33,9 @@ pub(crate) struct RunningJob {
     found_ticket: u64,
     /// When the job begins, until that has been reported.
     begins: Option<u64>,
+    /// When its `ramp_time` is over, and whether it still has to be told.
+    ramped: u64,
+    is_ramping: bool,
     last: u64,
     /// When the last command completed.
     completed: u64,
@@ -77,11 +80,12 @@ impl RunningJob {
         [first_ticket, found_ticket]: [u64; 2],
         now: u64,
     ) -> Result<Self, WorkloadError> {
-        let start = now.saturating_add(nanoseconds(spec.start_delay));
-        let deadline = spec.runtime.map_or(u64::MAX, |runtime| {
-            start.saturating_add(nanoseconds(spec.ramp_time)).saturating_add(nanoseconds(runtime))
-        });
-        let depth = Depth::new(spec, start.saturating_add(nanoseconds(spec.ramp_time)));
+        // As in fio, the delay counts from the start of the run, also after a `stonewall`.
+        let start = now.max(nanoseconds(spec.start_delay));
+        let ramped = start.saturating_add(nanoseconds(spec.ramp_time));
+        let deadline =
+            spec.runtime.map_or(u64::MAX, |runtime| ramped.saturating_add(nanoseconds(runtime)));
+        let depth = Depth::new(spec, ramped);
         // Reap one at a time where only the count matters.
         let one = Reaping { low: spec.iodepth, least: 1 };
         let counts = spec.thinktime_us > 0 && !spec.thinktime_issued;
@@ -99,6 +103,8 @@ impl RunningJob {
             ticket: first_ticket,
             found_ticket,
             begins: Some(start),
+            ramped,
+            is_ramping: ramped > start,
             last: start,
             completed: start,
             deadline,
@@ -148,6 +154,11 @@ impl RunningJob {
     /// Returns whether it submits nothing more.
     pub(crate) fn has_ended(&self) -> bool {
         self.ended
+    }
+
+    /// Returns whether it is past its `startdelay` and `ramp_time` at a time.
+    pub(crate) fn runs_at(&self, time: u64) -> bool {
+        self.ramped <= time
     }
 
     /// Stops submitting.
@@ -225,6 +236,9 @@ impl RunningJob {
                 break;
             }
             let from = self.begin(free.max(flows.time(at)));
+            if self.is_ramping && self.ramped <= from {
+                self.end_ramp(from);
+            }
             let flushes = self.spec.fsync > 0 && self.unflushed == self.spec.fsync;
             if flushes && self.at == self.ready.len() && self.stream.ends_at_limit() {
                 // fio sends no Flush after the last command.
@@ -282,6 +296,15 @@ impl RunningJob {
         if self.ended && self.in_flight == 0 && batch.len() < end {
             self.flush_at_end(batch);
         }
+    }
+
+    /// Counts anew at the end of `ramp_time`, as fio does (`reset_all_stats`): commands for `number_ios`, those in
+    /// flight included, and bytes for rates.
+    fn end_ramp(&mut self, now: u64) {
+        self.is_ramping = false;
+        self.rates.restart(now);
+        let waiting = (self.ready.len() - self.at) as u64;
+        self.stream.recount(u64::from(self.in_flight) + waiting);
     }
 
     /// Sends the final Flush unless the last command was a Flush, as in fio.

@@ -130,7 +130,7 @@ impl ClosedLoop {
         }
         let time = self.running[at].ended_at(self.now);
         for job in &mut self.running {
-            if exit.ends(ended, &self.specs[job.number()]) {
+            if exit.ends(ended, &self.specs[job.number()], job.runs_at(time)) {
                 job.end_at(time);
             }
         }

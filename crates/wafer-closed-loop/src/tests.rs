@@ -7,6 +7,7 @@ use wafer_fio::job::{
     WRITE,
 };
 
+mod beginning;
 mod submission;
 
 /// A drive that takes `latency` for every command, all in parallel; returns the submission times.

@@ -11,7 +11,7 @@ use super::target::Target;
 use wafer_fio::flow::Flow;
 use wafer_fio::job::{
     BlockSize, DIRECTIONS, Direction, Distribution, JobSpec, LatencyTarget, Order, Reaping,
-    Submission,
+    Submission, WRITE,
 };
 use wafer_random::{Purpose, Rng};
 
@@ -267,6 +267,7 @@ fn spec(job: &Job<'_>, instance: u32, phase: u32, target: &Target) -> Result<Job
         size,
         namespace_bytes: bytes,
         io_size,
+        pass_bytes: pass_bytes(s, size, io_size, block_align == minimum),
         number_ios: some(s.number_ios),
         loops: u64::from(s.loops.max(1)),
         time_based: s.time_based && s.runtime_us > 0,
@@ -303,6 +304,20 @@ fn spec(job: &Job<'_>, instance: u32, phase: u32, target: &Target) -> Result<Job
         exit: None,
         placement,
     })
+}
+
+/// Returns the bytes after which a pass over the region ends, if fio counts them. `is_aligned`: by the smallest block.
+fn pass_bytes(s: &Settings, size: u64, io_size: u64, is_aligned: bool) -> Option<u64> {
+    // Without an engine, fio uses one that does not.
+    let counts = s.engine == Engine::Asynchronous
+        && s.origin("ioengine").is_some()
+        && s.submission == Submission::Inline
+        && s.direction != Direction::TrimWrite;
+    // fio sets `norandommap` in the second and third case.
+    let without_map = s.norandommap || s.skewed || !is_aligned;
+    let goes_on =
+        s.direction.used().contains(&WRITE) && (without_map || s.order == Order::Sequential);
+    counts.then(|| if goes_on { size.max(io_size) } else { size })
 }
 
 /// Returns the bytes that a job trims and then writes: whole passes until both together come within one command of

@@ -66,6 +66,14 @@ fn sequential_jobs_are_fios() {
         ("--rw=write:12k --bs=4k --size=64k", modified(3 * 4096)),
         ("--rw=write:-8k --bs=4k --size=64k", modified(-8192)),
         ("--rw=write:-16k --bs=4k --size=64k", modified(-16384)),
+        (
+            "--rw=write:-8k --bs=4k --size=64k --offset=32k",
+            JobSpec { offset: 32 * KIB, namespace_bytes: 1 << 30, ..modified(-8192) },
+        ),
+        (
+            "--rw=write:-8k --bs=4k --size=64k --offset=96k",
+            JobSpec { offset: 96 * KIB, namespace_bytes: 1 << 30, ..modified(-8192) },
+        ),
         ("--rw=read --bs=4k --size=64k", JobSpec { direction: Direction::Read, ..write() }),
         ("--rw=trim --bs=4k --size=64k", JobSpec { direction: Direction::Trim, ..write() }),
         (

@@ -51,6 +51,7 @@ fn plain(name: &str, line: u32) -> JobSpec {
         size: CAPACITY,
         namespace_bytes: CAPACITY,
         io_size: CAPACITY,
+        pass_bytes: None,
         number_ios: None,
         loops: 1,
         time_based: false,
@@ -99,6 +100,7 @@ fn one_stream_over_the_whole_device() {
         order_modifier: 1,
         block_size: block(128 << 10),
         block_align: [128 << 10; 3],
+        pass_bytes: Some(CAPACITY),
         time_based: true,
         runtime: Some(86_400.0),
         iodepth: 8,
@@ -144,6 +146,7 @@ fn three_streams_after_a_fill() {
             JobSpec {
                 block_size: block(MIB),
                 block_align: [MIB; 3],
+                pass_bytes: Some(CAPACITY),
                 placement: PlacementRule::Fixed(0),
                 ..plain("fill", 5)
             },
@@ -152,6 +155,7 @@ fn three_streams_after_a_fill() {
                 block_align: [128 << 10; 3],
                 size: percent(90, 128 << 10),
                 io_size: percent(90, 128 << 10),
+                pass_bytes: Some(percent(90, 128 << 10)),
                 placement: PlacementRule::Fixed(0),
                 ..base("worker0", 9)
             },
@@ -159,6 +163,7 @@ fn three_streams_after_a_fill() {
                 offset: after(90),
                 size: percent(5, 4096),
                 io_size: percent(5, 4096),
+                pass_bytes: Some(percent(5, 4096)),
                 placement: PlacementRule::Fixed(2),
                 ..random("jumper", 17)
             },
@@ -166,6 +171,7 @@ fn three_streams_after_a_fill() {
                 offset: after(95),
                 size: rest,
                 io_size: rest,
+                pass_bytes: Some(rest),
                 placement: PlacementRule::Fixed(1),
                 ..random("worker1", 26)
             },

@@ -8,6 +8,7 @@ use std::process::{Command, Output};
 use wafer_fio::JobStream;
 use wafer_fio::job::{BlockSize, JobSpec};
 use wafer_fio_file::{JobFile, Jobs, Target};
+use wafer_interface::LBA_BYTES;
 
 const MIB: u64 = 1 << 20;
 
@@ -299,7 +300,7 @@ fn commands(jobs: &[&str]) -> Vec<Vec<(u64, u64)>> {
     let output = fio(&["job.fio"], directory.path());
     assert!(output.status.success(), "{text}: {output:?}");
     let command = |line: &str| {
-        let mut words = line.split(' ').skip_while(|w| *w != "read").skip(1);
+        let mut words = line.split(' ').skip_while(|w| !["read", "write"].contains(w)).skip(1);
         Some((words.next()?.parse().ok()?, words.next()?.parse().ok()?))
     };
     let log = |i| std::fs::read_to_string(directory.path().join(format!("log{i}"))).unwrap();
@@ -388,6 +389,48 @@ fn both_end_after_the_same_number_of_commands() {
         assert_eq!(ours.order_modifier, gap);
         assert_eq!(theirs[2].0 - theirs[1].0, (64 << 10) + gap as u64, "{options}: {theirs:?}");
     }
+}
+
+/// Jobs of several passes, of 256 commands if a pass transfers as much as the region holds.
+const PASSES: &[&str] = &[
+    "rw=randwrite\nnorandommap\nloops=3",
+    "rw=randwrite\nnorandommap\nio_size=3m",
+    "rw=randread\nnorandommap\nio_size=3m",
+    "rw=randread\nrandom_distribution=zoned:50/10:50/90\nio_size=3m",
+    "rw=randwrite\nrandom_distribution=zoned:50/10:50/90\nloops=3",
+    "rw=randwrite\nrandom_distribution=zoned:50/10:50/90\nio_size=3m",
+    "rw=randwrite\nblockalign=8k\nio_size=3m",
+    "rw=randwrite\nio_size=3m",
+    "rw=write\nio_size=3m",
+    "rw=randrw\nloops=3",
+    "rw=rw\nloops=3",
+];
+
+/// An engine that queues its commands ends a pass after `size` bytes; others go on until no address is left.
+#[test]
+fn both_repeat_their_passes() {
+    let mut repeated = 0;
+    for engine in ["psync", "libaio"] {
+        let jobs: Vec<String> = PASSES
+            .iter()
+            .map(|options| format!("ioengine={engine}\nbs=4k\nsize=1m\n{options}"))
+            .collect();
+        let jobs: Vec<_> = jobs.iter().map(String::as_str).collect();
+        for (options, theirs) in jobs.iter().zip(commands(&jobs)) {
+            let mut ours = Vec::new();
+            JobStream::new(&one(options), 1, 0).unwrap().fill(&mut ours, 10_000);
+            let ours: Vec<(u64, u64)> =
+                ours.iter().map(|c| (c.lba * LBA_BYTES, c.bytes())).collect();
+            assert_eq!(ours.len(), theirs.len(), "{options}");
+            let repeats = |all: &[(u64, u64)]| {
+                let passes: Vec<_> = all.chunks(256).collect();
+                passes.windows(2).map(|two| two[0] == two[1]).collect::<Vec<bool>>()
+            };
+            assert_eq!(repeats(&ours), repeats(&theirs), "{options}");
+            repeated += usize::from(repeats(&ours).contains(&true));
+        }
+    }
+    assert!(repeated > PASSES.len() / 2, "{repeated}");
 }
 
 /// Jobs whose size is not a multiple of their block: without a map, the last command goes beyond it.

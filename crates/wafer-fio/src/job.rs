@@ -60,6 +60,9 @@ pub struct JobSpec {
     pub namespace_bytes: u64,
     /// Bytes that the job transfers per loop (`io_size`; default `size`), resolved.
     pub io_size: u64,
+    /// Bytes after which a pass over the region ends, in both directions together; `None`: when no address is left. fio
+    /// counts the bytes of I/O engines that queue commands (`total_bytes` in `do_io`). Not for `trimwrite`.
+    pub pass_bytes: Option<u64>,
     /// `number_ios`: end after this many commands.
     pub number_ios: Option<u64>,
     /// `loops`: how often the job is repeated.
@@ -137,16 +140,20 @@ pub enum Exit {
     /// The jobs of its group.
     #[default]
     Group,
-    /// All running jobs.
+    /// All running jobs, but none that waits for its `startdelay` or is in its `ramp_time`.
     Running,
     /// All jobs, including those of later phases.
     All,
 }
 
 impl Exit {
-    /// Returns whether the job `beside` ends because `ended` has.
-    pub fn ends(self, ended: &JobSpec, beside: &JobSpec) -> bool {
-        self != Exit::Group || ended.group == beside.group
+    /// Returns whether the job `beside` ends because `ended` has. `runs`: it is past its `startdelay` and `ramp_time`.
+    pub fn ends(self, ended: &JobSpec, beside: &JobSpec, runs: bool) -> bool {
+        match self {
+            Exit::Group => ended.group == beside.group,
+            Exit::Running => runs,
+            Exit::All => true,
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The rates of a job in each direction, by fio's rules (`__setup_rate`, `usec_for_io` and `rate_ddir`).
 //!
-//! A rate counts from the start of the job, so a job that has fallen behind catches up. A mixed job whose next command
+//! A rate counts from the start of the job, or from the end of its `ramp_time`, so a job that has fallen behind catches
+//! up. A mixed job whose next command
 //! would be too early issues one of the other direction instead, if that one is due.
 
 use wafer_random::Rng;
@@ -75,8 +76,17 @@ impl Rates {
             issued: [(0, 0); DIRECTIONS],
             process: random.map(|random| (random, rates, [start; DIRECTIONS])),
         };
-        (0..DIRECTIONS).for_each(|d| rates.arrive(d));
+        rates.restart(start);
         rates
+    }
+
+    /// Counts from `start` on: what was missed before is not caught up with.
+    pub fn restart(&mut self, start: u64) {
+        (self.start, self.issued) = (start, [(0, 0); DIRECTIONS]);
+        if let Some((_, _, arrivals)) = &mut self.process {
+            *arrivals = [start; DIRECTIONS];
+        }
+        (0..DIRECTIONS).for_each(|d| self.arrive(d));
     }
 
     /// Returns whether no direction has a rate.

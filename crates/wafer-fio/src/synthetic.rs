@@ -34,6 +34,7 @@ impl JobSpec {
             size,
             namespace_bytes: size,
             io_size: size,
+            pass_bytes: None,
             number_ios: None,
             loops: 1,
             time_based: false,

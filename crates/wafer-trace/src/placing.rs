@@ -15,6 +15,8 @@ use super::scan::{Scan, size_class};
 #[derive(Clone, Debug)]
 pub(super) struct Placer {
     choice: Choice,
+    /// By volume: the last placement index of its namespace.
+    last: Vec<u16>,
     runs: Runs,
 }
 
@@ -24,9 +26,9 @@ enum Choice {
     None,
     /// By volume index.
     Volume(Vec<u16>),
-    /// By process index; the last entry is for unknown processes.
+    /// By process index; the last entry is for unknown processes. Capped by what the namespace has.
     Process(Vec<u16>),
-    Size(u16),
+    Size,
     Sequential,
     Map(PlaceMap),
     List(Vec<Compiled>),
@@ -41,59 +43,72 @@ struct Compiled {
 }
 
 impl Placer {
-    /// Returns the placer of a trace on a namespace of `handles` handles. Paths are relative to `folder`.
+    /// Returns the placer of a trace; `handles` is the number of handles of each volume's namespace. Paths are relative
+    /// to `folder`.
     pub(super) fn new(
         rules: &PlacementRules,
         scan: &Scan,
-        handles: u16,
+        handles: &[u16],
         folder: &Path,
     ) -> Result<Self, TraceError> {
-        let last = handles.max(1) - 1;
+        let last: Vec<u16> = handles.iter().map(|handles| handles.max(&1) - 1).collect();
+        let list = |rules: &[Rule], path: &Path| {
+            let compiled: Vec<Compiled> = rules.iter().map(|rule| compiled(rule, scan)).collect();
+            for rule in &compiled {
+                let applies = last.iter().zip(&rule.volumes).filter(|(_, applies)| **applies);
+                check_handles([rule.rule.handle], applies.map(|(last, _)| *last), path)?;
+            }
+            Ok(Choice::List(compiled))
+        };
         let choice = match &rules.kind {
             RuleKind::Simple(Simple::Trace) => Choice::Trace,
             RuleKind::Simple(Simple::None) => Choice::None,
             RuleKind::Simple(Simple::Volume) => Choice::Volume(
-                (0..scan.volumes.len()).map(|i| (i % usize::from(last + 1)) as u16).collect(),
+                last.iter()
+                    .enumerate()
+                    .map(|(i, last)| (i % (usize::from(*last) + 1)) as u16)
+                    .collect(),
             ),
-            RuleKind::Simple(Simple::Process) => Choice::Process(by_process(scan, last)),
-            RuleKind::Simple(Simple::Size) => Choice::Size(last),
+            RuleKind::Simple(Simple::Process) => Choice::Process(by_process(scan)),
+            RuleKind::Simple(Simple::Size) => Choice::Size,
             RuleKind::Simple(Simple::Sequential) => Choice::Sequential,
             RuleKind::Map(file) => {
                 let path = folder.join(file);
                 let map = PlaceMap::read(&path)?;
-                check_handles(map.ranges().map(|(.., handle)| handle), handles, &path)?;
+                check_handles(
+                    map.ranges().map(|(.., handle)| handle),
+                    last.iter().copied(),
+                    &path,
+                )?;
                 Choice::Map(map)
             }
             RuleKind::File(file) => {
                 let path = folder.join(file);
-                let rules = read_rules(&path)?;
-                check_handles(rules.iter().map(|rule| rule.handle), handles, &path)?;
-                Choice::List(rules.iter().map(|r| compiled(r, scan)).collect())
+                list(&read_rules(&path)?, &path)?
             }
-            RuleKind::List(list) => {
-                check_handles(list.iter().map(|rule| rule.handle), handles, &scan.path)?;
-                Choice::List(list.iter().map(|r| compiled(r, scan)).collect())
-            }
+            RuleKind::List(rules) => list(rules, &scan.path)?,
         };
-        Ok(Placer { choice, runs: Runs::default() })
+        Ok(Placer { choice, last, runs: Runs::default() })
     }
 
     /// Returns the placement identifier of a write. Must be called for every write in order.
     #[inline]
     pub(super) fn place(&mut self, request: &Request) -> Placement {
-        match &self.choice {
-            Choice::Trace => request.placement,
-            Choice::None | Choice::Map(_) => Placement::NONE,
+        let handle = match &self.choice {
+            Choice::Trace => return request.placement,
+            Choice::None | Choice::Map(_) => None,
             Choice::Volume(handles) => at(handles, request.volume),
             Choice::Process(handles) => at(handles, request.process),
-            Choice::Size(last) => Placement((size_class(request.bytes) as u16).min(*last)),
-            Choice::Sequential => Placement(u16::from(self.runs.continues(request))),
+            Choice::Size => Some(size_class(request.bytes) as u16),
+            Choice::Sequential => Some(u16::from(self.runs.continues(request))),
             Choice::List(rules) => {
                 let sequential = self.runs.continues(request);
                 let found = rules.iter().find(|r| r.holds(request, sequential));
-                found.map_or(Placement::NONE, |r| Placement(r.rule.handle))
+                found.map(|r| r.rule.handle)
             }
-        }
+        };
+        let last = self.last.get(request.volume as usize).copied().unwrap_or(0);
+        handle.map_or(Placement::NONE, |handle| Placement(handle.min(last)))
     }
 
     /// Returns notices on conditions that match no process or volume of the trace, one line each.
@@ -132,37 +147,38 @@ impl Placer {
     }
 }
 
-/// Refuses handles that the namespace lacks. If it has only one, as without FDP, all writes go there.
+/// Refuses placement indices that a namespace lacks, given the last index of each. If it has only one, as without FDP,
+/// all writes go there.
 fn check_handles(
-    mut used: impl Iterator<Item = u16>,
-    handles: u16,
+    used: impl IntoIterator<Item = u16>,
+    last: impl Iterator<Item = u16>,
     path: &Path,
 ) -> Result<(), TraceError> {
-    match used.find(|handle| handles > 1 && *handle >= handles) {
+    let Some(fewest) = last.filter(|last| *last > 0).min() else { return Ok(()) };
+    match used.into_iter().find(|handle| *handle > fewest) {
         None => Ok(()),
         Some(handle) => Err(TraceError::Option {
             path: path.to_owned(),
             reason: format!(
-                "placement: {handle} is not a placement index of the namespace (0 to {})",
-                handles - 1
+                "placement: {handle} is not a placement index of the namespace (0 to {fewest})"
             ),
         }),
     }
 }
 
 #[inline]
-fn at(handles: &[u16], index: u32) -> Placement {
+fn at(handles: &[u16], index: u32) -> Option<u16> {
     let index = (index as usize).min(handles.len().saturating_sub(1));
-    handles.get(index).map_or(Placement::NONE, |h| Placement(*h))
+    handles.get(index).copied()
 }
 
 /// Assigns handles to processes in descending order of written bytes.
-fn by_process(scan: &Scan, last: u16) -> Vec<u16> {
+fn by_process(scan: &Scan) -> Vec<u16> {
     let mut order: Vec<usize> = (0..scan.processes.len()).collect();
     order.sort_by_key(|i| std::cmp::Reverse(scan.processes[*i].1));
-    let mut handles = vec![last; scan.processes.len() + 1];
+    let mut handles = vec![u16::MAX; scan.processes.len() + 1];
     for (rank, process) in order.into_iter().enumerate() {
-        handles[process] = u16::try_from(rank).unwrap_or(last).min(last);
+        handles[process] = u16::try_from(rank).unwrap_or(u16::MAX);
     }
     handles
 }

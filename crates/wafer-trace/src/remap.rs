@@ -98,6 +98,8 @@ struct VolumeMap {
     base: u64,
     /// Added after the modulo, for repeated traces.
     shift: u64,
+    /// `(times, of)`: each address is multiplied by the first and divided by the second.
+    scale: Option<(u64, u64)>,
     /// The written addresses, if gaps are removed.
     written: Option<Written>,
     /// The unit looked up last, and its rank.
@@ -110,8 +112,6 @@ pub(super) struct Remap {
     volumes: Vec<VolumeMap>,
     /// Whether addresses beyond the end are skipped instead of wrapped.
     cut: bool,
-    /// `(times, of)`: each address is multiplied by the first and divided by the second.
-    scale: Option<(u64, u64)>,
     /// Blocks per page: scaled addresses are multiples of it.
     page_blocks: u64,
 }
@@ -163,6 +163,7 @@ impl Remap {
                 area: area(i),
                 base: if joined { base } else { 0 },
                 shift: 0,
+                scale: None,
                 written: match kept {
                     Kept::All => None,
                     Kept::Granules => Some(Written::Granules(volume.granules.clone())),
@@ -172,11 +173,14 @@ impl Remap {
             });
             base = base.saturating_add(size(volume, kept));
         }
-        let largest = scan.volumes.iter().map(|v| size(v, Kept::All)).max();
-        let extent = if joined { base } else { largest.unwrap_or(0) };
-        let scale = (options.map == Map::Scale && extent > 0).then(|| (areas[0].blocks, extent));
+        if options.map == Map::Scale {
+            for (map, volume) in volumes.iter_mut().zip(&scan.volumes) {
+                let extent = if joined { base } else { size(volume, Kept::All) };
+                map.scale = (extent > 0).then_some((map.area.blocks, extent));
+            }
+        }
         let page_blocks = (page_bytes / LBA_BYTES).max(1);
-        (Remap { volumes, cut: options.map == Map::Keep, scale, page_blocks }, fit)
+        (Remap { volumes, cut: options.map == Map::Keep, page_blocks }, fit)
     }
 
     pub(super) fn namespace(&self, volume: u32) -> NsId {
@@ -220,7 +224,7 @@ impl Remap {
             return true;
         }
         let Area { namespace, first: origin, blocks } = map.area;
-        if let Some((times, of)) = self.scale {
+        if let Some((times, of)) = map.scale {
             let moved = (u128::from(first) * u128::from(times) / u128::from(of)) as u64;
             let length = (end - first).min(blocks);
             first = (moved / self.page_blocks * self.page_blocks).min(blocks - length);

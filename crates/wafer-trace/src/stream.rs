@@ -120,9 +120,12 @@ impl TraceStream {
             }
             notices.extend(damage(scan));
             notices.extend(used_before(&scan.path, scan.earlier_media_bytes));
-            let handles = target.namespace_handles.get(areas[0].namespace.index()).copied();
-            let placer =
-                Placer::new(&trace.options.placement, scan, handles.unwrap_or(1), target.folder)?;
+            let handles_of = |volume: usize| {
+                let namespace = remap.namespace(volume as u32).index();
+                target.namespace_handles.get(namespace).copied().unwrap_or(1)
+            };
+            let handles: Vec<u16> = (0..scan.volumes.len()).map(handles_of).collect();
+            let placer = Placer::new(&trace.options.placement, scan, &handles, target.folder)?;
             notices.extend(placer.unmet(scan));
             let moved = fit != Fit::Given || !matches!(trace.options.map, Map::Auto | Map::Keep);
             if moved && placer.map().is_some() {

@@ -18,9 +18,9 @@ impl State {
     /// Returns the next command; `None` at the end of the job. `choose` replaces the direction of a mixed job.
     pub(super) fn next(&mut self, mut choose: impl FnMut(usize) -> usize) -> Option<Command> {
         while !self.limits.reached() {
-            let command = self.one(&mut choose);
-            if command.is_some() {
-                return command;
+            let over = self.limits.pass_is_over();
+            if !over && let Some(command) = self.one(&mut choose) {
+                return Some(command);
             }
             if !self.next_pass(self.spec.random_repeat) {
                 break;
@@ -118,10 +118,16 @@ impl State {
         }
     }
 
-    /// Returns the end of the last command plus the gap, which may lie beyond the region; wraps only where fio does.
+    /// Returns the end of the last command plus the gap, which may lie beyond the region; wraps only where fio does
+    /// (`get_next_seq_offset`).
     fn sequential(&mut self, direction: usize) -> Option<u64> {
         let last = &mut self.position.last_end[direction];
-        if self.spec.time_based && *last >= self.spec.size {
+        // With `io_size`, the directions of a mixed job wrap on their own (since fio 3.38).
+        let wraps = self.spec.time_based
+            || self.spec.direction == Direction::ReadWrite
+                && self.spec.order == Order::Sequential
+                && self.spec.io_size > self.spec.size;
+        if wraps && *last >= self.spec.size {
             *last = 0;
         }
         // In a random job, a sequential run needs room for a whole command.
@@ -130,8 +136,13 @@ impl State {
             return None;
         }
         let gap = self.position.gap;
-        if *last == 0 || gap == 0 {
-            return Some(*last);
+        let last = match *last {
+            // fio begins backwards at the end of the region if `offset` is not 0, but takes that away once too often.
+            0 if gap < 0 && self.spec.offset > 0 => self.spec.size.wrapping_sub(self.spec.offset),
+            last => last,
+        };
+        if last == 0 || gap == 0 {
+            return Some(last);
         }
         match last.checked_add_signed(gap).filter(|at| *at < self.spec.namespace_bytes) {
             Some(at) => Some(at),

@@ -1,9 +1,10 @@
 //! The end of a job: `size`, `io_size`, `loops`, `number_ios`, `time_based`.
 //!
 //! fio works in passes over the region. A pass ends when no block is left: the random map is full, or a sequential job
-//! has reached the end. fio starts another pass while there are `loops`, and then while `io_size` is not reached. Over
-//! all passes, it stops at `io_size * loops` bytes (`keep_running` and `io_bytes_exceeded` in fio's backend.c; checked
-//! with fio 3.33). A random job without a map never ends a pass.
+//! has reached the end. If the I/O engine queues commands, it also ends after `size` bytes (`do_io` in fio's
+//! backend.c); with other engines, a random job without a map never ends a pass. fio starts another pass while there
+//! are `loops`, and then while `io_size` is not reached. Over all passes, it stops at `io_size * loops` bytes
+//! (`keep_running` and `io_bytes_exceeded`; checked with fio 3.33).
 
 use crate::job::{Direction, JobSpec};
 
@@ -16,6 +17,8 @@ pub(crate) struct Limits {
     io_size_given: bool,
     loops: u64,
     max_block: u64,
+    /// Counted bytes after which a pass ends.
+    pass_bytes: u64,
     /// `io_size * loops`; bytes of the counted directions.
     pub(crate) byte_cap: u64,
     /// `number_ios * loops`; pairs in `trimwrite`.
@@ -23,8 +26,8 @@ pub(crate) struct Limits {
     pub(crate) bytes: u64,
     pub(crate) commands: u64,
     passes: u64,
-    /// Commands and bytes when the pass began: a pass without commands ends the job.
-    pass_began: (u64, u64),
+    /// Bytes when the pass began: a pass without any ends the job.
+    pass_began: u64,
 }
 
 impl Limits {
@@ -38,6 +41,7 @@ impl Limits {
             io_size_given: spec.io_size != spec.size,
             loops,
             max_block,
+            pass_bytes: spec.pass_bytes.filter(|_| !spec.time_based).unwrap_or(u64::MAX),
             byte_cap: if spec.time_based { u64::MAX } else { spec.io_size.saturating_mul(loops) },
             command_cap: ios
                 .filter(|_| !spec.time_based)
@@ -45,7 +49,7 @@ impl Limits {
             bytes: 0,
             commands: 0,
             passes: 1,
-            pass_began: (0, 0),
+            pass_began: 0,
         }
     }
 
@@ -58,7 +62,22 @@ impl Limits {
     /// Returns whether a single pass has reached a limit of the whole job; fio then issues nothing more, not even a
     /// flush.
     pub(crate) fn reached_in_a_pass(&self) -> bool {
-        self.bytes - self.pass_began.1 >= self.byte_cap || self.commands >= self.command_cap
+        self.bytes - self.pass_began >= self.byte_cap || self.commands >= self.command_cap
+    }
+
+    /// Returns whether the pass has transferred all its bytes.
+    #[inline]
+    pub(crate) fn pass_is_over(&self) -> bool {
+        self.pass_room() == 0
+    }
+
+    fn pass_room(&self) -> u64 {
+        self.pass_bytes.saturating_sub(self.bytes - self.pass_began)
+    }
+
+    /// Returns how many commands of `bytes` counted bytes may follow in this pass, at most `max`.
+    pub(crate) fn room_in_the_pass(&self, bytes: u64, max: usize) -> usize {
+        self.pass_room().div_ceil(bytes).min(max as u64) as usize
     }
 
     /// Returns how many commands of `bytes` counted bytes may follow, at most `max`.
@@ -71,14 +90,14 @@ impl Limits {
 
     /// Ends a pass; returns whether there is another.
     pub(crate) fn next_pass(&mut self) -> bool {
-        if self.commands == self.pass_began.0 || self.reached() {
+        if self.bytes == self.pass_began || self.reached() {
             return false;
         }
         let more = self.time_based
             || self.passes < self.loops
             || self.io_size_given && self.io_size.saturating_sub(self.bytes) >= self.max_block;
         self.passes += 1;
-        self.pass_began = (self.commands, self.bytes);
+        self.pass_began = self.bytes;
         more
     }
 

@@ -80,6 +80,12 @@ impl JobStream {
         self.state.limits.reached_in_a_pass()
     }
 
+    /// Counts the commands for `number_ios` from `commands` on; a job that had ended because of them goes on.
+    pub fn recount(&mut self, commands: u64) {
+        self.state.limits.commands = commands;
+        self.ended &= self.state.limits.reached();
+    }
+
     /// Returns the next command of a job that reads and writes; `choose` maps the direction that `rwmixread` requests
     /// to the one used.
     pub fn next_as(&mut self, choose: impl FnMut(usize) -> usize) -> Option<Command> {

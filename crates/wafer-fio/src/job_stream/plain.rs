@@ -111,6 +111,7 @@ impl Plain {
         if n == 0 {
             return false;
         }
+        let n = state.limits.room_in_the_pass(self.bytes, n);
         let d = self.direction;
         let first = out.len();
         let command = Command {
@@ -168,11 +169,13 @@ impl Plain {
     fn next_pass(&mut self, state: &mut State) -> bool {
         let repeat = state.spec.random_repeat && !state.spec.time_based;
         // Time-based jobs continue their random numbers, as in `general.rs`.
+        let by_bytes = state.limits.pass_is_over();
         let more = state.next_pass(repeat);
         match &mut self.addresses {
             Pattern::Sequential { next, .. } => *next = 0,
             Pattern::Random => {}
             Pattern::Map(starts) if repeat => *starts = Starts::EMPTY,
+            Pattern::Map(_) if by_bytes => {}
             Pattern::Map(starts) => {
                 // fio notices that the map is full only when a draw finds nothing.
                 let map = &state.maps[state.map_of[self.direction]];

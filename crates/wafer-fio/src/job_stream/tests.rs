@@ -32,6 +32,24 @@ fn a_pass_covers_each_block_once() {
     }
 }
 
+/// Checked with fio 3.42: with `io_size`, each direction of a mixed job wraps on its own.
+#[test]
+fn both_directions_of_a_long_job_reach_the_end() {
+    let mixed = JobSpec {
+        read_percent: 70,
+        io_size: 10 * 256 * 4096,
+        ..job(Direction::ReadWrite, Order::Sequential, 256)
+    };
+    for pass_bytes in [None, Some(mixed.io_size)] {
+        let all = commands(&JobSpec { pass_bytes, ..mixed.clone() }, 100_000);
+        assert_eq!(all.len(), 2560);
+        for op in [Op::Read, Op::Write] {
+            let blocks = all.iter().filter(|c| c.op == op).map(|c| c.lba / 8);
+            assert!(blocks.enumerate().all(|(i, block)| block == i as u64 % 256), "{op:?}");
+        }
+    }
+}
+
 #[test]
 fn passes_repeat_only_as_fio_does() {
     let n = 500;
@@ -224,6 +242,8 @@ fn any_job() -> impl Strategy<Value = JobSpec> {
                 block_size: std::array::from_fn(|_| size.clone()),
                 distribution: std::array::from_fn(|_| distribution.clone()),
                 io_size: if flags[0] { io * 4096 } else { (n + 5) * 4096 },
+                pass_bytes: (seed % 2 == 0 && direction != Direction::TrimWrite)
+                    .then_some((n + 5) * 4096),
                 loops,
                 number_ios: ios,
                 time_based: flags[1],

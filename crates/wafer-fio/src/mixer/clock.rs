@@ -62,7 +62,8 @@ impl Clock {
     pub(crate) fn new(spec: &JobSpec, service: &ServiceConfig, start: Time) -> Self {
         let bandwidth = service.bandwidth.0.max(1) as f64;
         let think = spec.thinktime_us.saturating_mul(1_000_000);
-        let start = start.saturating_add(time(spec.start_delay));
+        // As in fio, the delay counts from the start of the run, also after a `stonewall`.
+        let start = start.max(time(spec.start_delay));
         let rates = Rates::new(spec, start, SECOND as u64, None);
         Clock {
             next: start,

@@ -29,6 +29,8 @@ struct Runner {
     /// Whether all of `ready` are of one kind.
     uniform: bool,
     clock: Clock,
+    /// When its `startdelay` and `ramp_time` are over.
+    ramped: Time,
     /// No command is issued at or after this.
     deadline: Time,
     /// Whether others end with it, which makes the end of its run time matter.
@@ -83,9 +85,9 @@ impl Phase {
         for (job, spec) in jobs.iter().enumerate().filter(|(_, spec)| runs(spec)) {
             let stream = JobStream::new(spec, options.seed, job as u32)?;
             let clock = Clock::new(spec, &options.service, now);
-            let deadline = spec.runtime.map_or(ENDED, |runtime| {
-                clock.next.saturating_add(time(spec.ramp_time)).saturating_add(time(runtime))
-            });
+            let ramped = clock.next.saturating_add(time(spec.ramp_time));
+            let deadline =
+                spec.runtime.map_or(ENDED, |runtime| ramped.saturating_add(time(runtime)));
             let writes = match spec.direction {
                 Direction::ReadWrite => f64::from(100 - spec.read_percent) / 100.0,
                 Direction::TrimWrite => 0.5,
@@ -100,6 +102,7 @@ impl Phase {
                 uniform: false,
                 stream,
                 clock,
+                ramped,
                 deadline,
                 ends_others: spec.exit.is_some(),
             });
@@ -177,8 +180,9 @@ impl Phase {
         self.ends_all |= exit == Exit::All;
         let time = if self.runners[i].is_up() { self.runners[i].deadline } else { self.now };
         for other in 0..self.runners.len() {
-            if self.times[other] != ENDED && exit.ends(ended, &jobs[self.runners[other].job]) {
-                let runner = &mut self.runners[other];
+            let runner = &mut self.runners[other];
+            let ends = exit.ends(ended, &jobs[runner.job], runner.ramped <= time);
+            if self.times[other] != ENDED && ends {
                 runner.deadline = runner.deadline.min(time);
                 self.refresh(other);
             }

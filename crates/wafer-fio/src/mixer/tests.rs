@@ -176,6 +176,15 @@ fn model_seconds_rule_without_a_volume() {
     assert!((43_470..43_490).contains(&n) && (0.9999..1.0).contains(&seconds), "{n} {seconds}");
     let (n, seconds) = run(&|j| (j.runtime, j.ramp_time, j.start_delay) = (Some(1.0), 1.0, 2.0));
     assert!((86_950..86_970).contains(&n) && (3.999..4.0).contains(&seconds), "{n} {seconds}");
+    // A delay counts from the start of the run, not of the phase.
+    let later = |start_delay| {
+        let first = JobSpec { runtime: Some(1.0), ..writer("a", 0, 4096, 1) };
+        let then = JobSpec { start_delay, phase: 1, ..first.clone() };
+        let mut mixer = Mixer::new(vec![first, then], &MixerOptions::default()).unwrap();
+        mixer.fill(&mut Vec::new(), 10_000_000);
+        mixer.model_seconds()
+    };
+    assert!((1.999..2.0).contains(&later(0.5)) && (3.999..4.0).contains(&later(3.0)));
     assert_eq!(run(&|j| (j.runtime, j.rate[1]) = (Some(2.0), Some(409_600))).0, 200);
     assert_eq!(run(&|j| (j.runtime, j.rate_iops[1]) = (Some(2.0), Some(1000))).0, 2000);
     // A direction that is ahead of its rate yields to the other.
