@@ -17,6 +17,8 @@ pub struct Failure {
     pub location: Option<Location>,
     /// First logical block at fault.
     pub lba: u64,
+    /// Dword 0 of the completion.
+    pub dw0: u32,
     /// Command Specific Information of the error log.
     pub specific: u64,
     /// Whether the same command may succeed later.
@@ -39,7 +41,7 @@ impl From<Status> for Failure {
                 | Status::ANA_PERSISTENT_LOSS
                 | Status::ANA_TRANSITION
         );
-        Failure { status, location: None, lba: 0, specific: 0, retry, medium: false }
+        Failure { status, location: None, lba: 0, dw0: 0, specific: 0, retry, medium: false }
     }
 }
 

@@ -8,7 +8,8 @@ use super::fabrics::VERSION;
 use super::nsid::LAST_NSID;
 use super::ports::ANA_GROUPS;
 use super::{
-    Controller, ERROR_ENTRIES, Failure, IO_CAPSULE_DATA, Kind, MAX_ASYNC_EVENTS, MDTS, MQES_Z,
+    Controller, ERROR_ENTRIES, Failure, IO_CAPSULE_DATA, KATO_UNIT, Kind, MAX_ASYNC_EVENTS, MDTS,
+    MQES_Z,
 };
 
 /// PCI Vendor ID, of the subsystem too: `WF`, which PCI-SIG has not assigned. A drive reached over a network has no PCI
@@ -23,8 +24,9 @@ pub(crate) const WARNING_TEMPERATURE: u16 = 343;
 const FIRMWARE_UPDATES: u8 = 1 << 4 | FIRMWARE_SLOTS << 1 | 1;
 /// Critical Composite Temperature Threshold, kelvin.
 pub(crate) const CRITICAL_TEMPERATURE: u16 = 373;
-/// Sanitize Capabilities: block erase, after which the medium is not modified further.
-pub(crate) const SANITIZE: u32 = 1 << 30 | 1 << 1;
+/// Sanitize Capabilities: block erase, which cannot leave blocks allocated and after which the medium is not modified
+/// further.
+pub(crate) const SANITIZE: u32 = 1 << 30 | 1 << 29 | 1 << 1;
 /// Fused Operation Support: Compare and Write.
 pub(crate) const FUSED: u16 = 1;
 /// Approximate bytes that an extended self-test reads in a minute: at 1 GB/s for a quarter of the time.
@@ -66,7 +68,7 @@ impl Controller {
             acl_z: 3,
             aerl_z: MAX_ASYNC_EVENTS as u8 - 1,
             elpe_z: ERROR_ENTRIES as u8 - 1,
-            kas: 1.into(),
+            kas: (KATO_UNIT / 100).into(),
             maxcmd: (MQES_Z + 1).into(),
             sgls: Sgls::new()
                 .with_support(1)
@@ -177,6 +179,7 @@ impl Controller {
             rescap: RESERVATIONS,
             nsattr: u8::from(namespace.check_unprotected().is_err()),
             nguid: namespace.identity().nguid,
+            nmic: u8::from(!namespace.is_private()),
             dlfeat: Dlfeat::new().with_read_behaviour(1).with_write_zeroes(true).into_bits(),
             msrc_z: COPY_RANGES_Z,
             mssrl: COPY_RANGE_BLOCKS.into(),
@@ -215,6 +218,7 @@ pub(crate) fn independent_namespace(namespace: &Namespace) -> IndependentNamespa
         nsattr: u8::from(namespace.check_unprotected().is_err()),
         endgid: ENDURANCE_GROUP.into(),
         nstat: 1,
+        nmic: u8::from(!namespace.is_private()),
         ..common_independent_namespace()
     }
 }

@@ -67,6 +67,8 @@ pub const IO_CAPSULE_DATA: u32 = 16 << 10;
 pub const ADMIN_CAPSULE_DATA: u32 = 8 << 10;
 /// Minimum time, in milliseconds, that a host with a keep alive timer has to enable its controller.
 const UNTIL_ENABLED: u64 = 120_000;
+/// Granularity of the keep alive timer, ms.
+const KATO_UNIT: u16 = 100;
 /// Maximum outstanding asynchronous event requests.
 pub(crate) const MAX_ASYNC_EVENTS: usize = 4;
 /// Entries of the error log.
@@ -196,9 +198,11 @@ impl Controller {
     }
 
     /// Returns when the keep alive timer expires. A host need not keep a controller alive before enabling it, because
-    /// it may have to authenticate first, but a vanished host must not hold one forever.
+    /// it may have to authenticate first, nor after shutting it down, but a vanished host must not hold one forever.
     pub fn deadline(&self) -> Option<Instant> {
-        let least = if self.state().cc.en() { 0 } else { UNTIL_ENABLED };
+        let state = self.state();
+        let least = if state.cc.en() && !state.shutdown { 0 } else { UNTIL_ENABLED };
+        drop(state);
         let kato = self.kato.load(Ordering::Relaxed);
         let kato = if kato > 0 { kato.max(least) } else { 0 };
         let until = self.heard.load(Ordering::Relaxed).saturating_add(kato);
@@ -206,12 +210,13 @@ impl Controller {
     }
 
     pub(crate) fn set_kato(&self, milliseconds: u32) {
-        self.kato.store(u64::from(milliseconds), Ordering::Relaxed);
+        let rounded = u64::from(milliseconds).next_multiple_of(KATO_UNIT.into());
+        self.kato.store(rounded, Ordering::Relaxed);
         self.touch();
     }
 
     pub(crate) fn kato(&self) -> u32 {
-        self.kato.load(Ordering::Relaxed) as u32
+        u32::try_from(self.kato.load(Ordering::Relaxed)).unwrap_or(u32::MAX)
     }
 
     /// Ends the association by closing all its connections.

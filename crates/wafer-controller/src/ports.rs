@@ -189,7 +189,7 @@ fn next_change(ports: &[Arc<Port>]) -> u64 {
 }
 
 impl Controller {
-    /// Checks that the controller's port gives access to a namespace, or to all of them.
+    /// Checks that the controller's port gives access to a namespace, or to all that are attached.
     ///
     /// # Errors
     /// The status of the state of its ANA group.
@@ -198,7 +198,10 @@ impl Controller {
             return Ok(());
         }
         let all = self.subsystem.drive.namespaces().into_iter().flatten();
-        let mut concerned = all.filter(|namespace| [namespace.nsid, BROADCAST].contains(&nsid));
+        let mut concerned = all.filter(|namespace| match nsid {
+            BROADCAST => namespace.is_attached(&self.hostnqn),
+            nsid => namespace.nsid == nsid,
+        });
         let refused =
             concerned.find_map(|namespace| refusal(self.port.state(namespace.ana_group())));
         refused.map_or(Ok(()), |status| Err(status.into()))

@@ -65,13 +65,12 @@ impl Controller {
     /// # Errors
     /// `RESERVATION_CONFLICT`.
     pub(super) fn check_reserved(&self, opcode: AdminOpcode, nsid: u32) -> Result<(), Failure> {
-        let nsid = match opcode {
-            AdminOpcode::FORMAT_NVM => nsid,
-            AdminOpcode::SANITIZE => BROADCAST,
-            _ => return Ok(()),
-        };
         let all = self.subsystem.drive.namespaces();
-        let mut meant = all.iter().flatten().filter(|n| nsid == BROADCAST || n.nsid == nsid);
+        let mut meant = all.iter().flatten().filter(|n| match opcode {
+            AdminOpcode::FORMAT_NVM if nsid == BROADCAST => n.is_attached(&self.hostnqn),
+            AdminOpcode::FORMAT_NVM => n.nsid == nsid,
+            _ => opcode == AdminOpcode::SANITIZE,
+        });
         Ok(meant.try_for_each(|n| n.check_reservation(&self.hostid, Reserved::Write))?)
     }
 }

@@ -301,6 +301,7 @@ impl Drive {
                 lba_bytes: self.options.lba_bytes,
                 handles: geometry.namespace_handles[at].iter().map(|h| RuhId(*h)).collect(),
                 everyone: true,
+                private: false,
             };
             let failed = |status: Status| DriveError::Namespace(at, format!("{status:?}"));
             self.create_namespace(request).map_err(failed)?;

@@ -25,6 +25,8 @@ pub struct NamespaceRequest {
     pub handles: Vec<RuhId>,
     /// Whether it is attached to all hosts.
     pub everyone: bool,
+    /// Whether it may be attached to one host only.
+    pub private: bool,
 }
 
 impl Drive {
@@ -87,7 +89,7 @@ impl Drive {
             store,
             base,
             groups: geometry.groups,
-            attachment: Mutex::new(Attachment::new(request.everyone)),
+            attachment: Mutex::new(Attachment::new(request.everyone, request.private)),
             protection: Default::default(),
             marks: Default::default(),
             media_errors: Default::default(),
@@ -139,7 +141,7 @@ impl Drive {
     /// Attaches a namespace to the controllers of hosts, or detaches it from them.
     ///
     /// # Errors
-    /// The namespace does not exist, or the drive cannot be saved.
+    /// The namespace does not exist, or is private to another host; or the drive cannot be saved.
     pub fn attach_namespace(
         &self,
         nsid: u32,
@@ -148,6 +150,9 @@ impl Drive {
     ) -> Result<(), Status> {
         let mut inner = self.lock();
         let namespace = self.namespace(nsid).ok_or(Status::INVALID_NAMESPACE)?;
+        if attached {
+            namespace.check_shared(&hosts)?;
+        }
         let change = Change::Attach { nsid, hosts, attached };
         self.commit(&mut inner, &change)?;
         if let Change::Attach { hosts, .. } = &change {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use wafer_interface::{LBA_BYTES, NsId, Placement, RuhId};
-use wafer_nvme::Status;
+use wafer_nvme::{LbaStatusDescriptor, Status};
 
 use super::reservation::{HostId, ReservationCell, Reservations, Reserved};
 use wafer_storage::{Marks, NoStore, Store};
@@ -79,6 +79,11 @@ pub struct Identity {
     pub uuid: [u8; 16],
 }
 
+/// Maximum blocks of an LBA Status Descriptor.
+const MOST_STATUS_BLOCKS: usize = 1 << 32;
+/// LBA Status: reading may fail.
+const UNREADABLE: u8 = 1;
+
 /// The default ANA group of a namespace.
 pub const ANA_GROUP: u32 = 1;
 
@@ -87,6 +92,9 @@ pub const ANA_GROUP: u32 = 1;
 pub(crate) struct Attachment {
     pub(crate) everyone: bool,
     pub(crate) exceptions: BTreeSet<String>,
+    /// Whether it may be attached to one host only.
+    #[serde(default)]
+    pub(crate) private: bool,
     /// Whether it is hidden from all hosts, until the process exits.
     #[serde(skip)]
     pub(crate) off: bool,
@@ -100,8 +108,9 @@ fn first_ana_group() -> u32 {
 }
 
 impl Attachment {
-    pub(crate) fn new(everyone: bool) -> Self {
-        Attachment { everyone, exceptions: BTreeSet::new(), off: false, ana_group: ANA_GROUP }
+    pub(crate) fn new(everyone: bool, private: bool) -> Self {
+        let exceptions = BTreeSet::new();
+        Attachment { everyone, exceptions, private, off: false, ana_group: ANA_GROUP }
     }
 }
 
@@ -270,6 +279,21 @@ impl Namespace {
         self.attachment().ana_group = group;
     }
 
+    /// Returns whether the namespace may be attached to one host only.
+    pub fn is_private(&self) -> bool {
+        self.attachment().private
+    }
+
+    /// Checks that the namespace may be attached to these hosts too.
+    ///
+    /// # Errors
+    /// `NAMESPACE_IS_PRIVATE`.
+    pub(crate) fn check_shared(&self, hosts: &[String]) -> Result<(), Status> {
+        let attachment = self.attachment();
+        let fits = hosts.len() == 1 && !attachment.everyone && attachment.exceptions.is_empty();
+        if attachment.private && !fits { Err(Status::NAMESPACE_IS_PRIVATE) } else { Ok(()) }
+    }
+
     /// Attaches the namespace to the controllers of a host, or detaches it. Returns whether that changes anything.
     pub fn set_attached(&self, hostnqn: &str, attached: bool) -> bool {
         let mut attachment = self.attachment();
@@ -315,6 +339,22 @@ impl Namespace {
         let mut both = self.marks.within(from, end, usize::MAX);
         both.extend(self.media_errors.within(from, end, usize::MAX));
         Marks::from(both).within(from, end, count)
+    }
+
+    /// Returns descriptors of at most `count` ranges of unreadable blocks between two offsets in bytes.
+    pub fn lba_status(&self, from: u64, end: u64, count: usize) -> Vec<LbaStatusDescriptor> {
+        let ranges = self.uncorrectable_ranges(from, end, count).into_iter();
+        let ranges = ranges.map(|(from, end)| (from >> self.lba_shift, end >> self.lba_shift));
+        let pieces = ranges.flat_map(|(from, end)| {
+            (from..end).step_by(MOST_STATUS_BLOCKS).map(move |first| (first, end))
+        });
+        let descriptor = |(first, end): (u64, u64)| LbaStatusDescriptor {
+            slba: first.into(),
+            blocks_z: ((end - first).min(MOST_STATUS_BLOCKS as u64) as u32).wrapping_sub(1).into(),
+            status: UNREADABLE,
+            ..Default::default()
+        };
+        pieces.map(descriptor).collect()
     }
 
     /// Returns at most `count` byte ranges with media errors, ascending: start and end.

@@ -125,13 +125,16 @@ impl Drive {
 }
 
 impl Inner {
-    /// Removes the marks and media errors of blocks that commands write or deallocate.
+    /// Removes the marks and media errors of blocks that commands write or deallocate. A retired namespace keeps them,
+    /// because it reappears if its removal cannot be saved.
     pub(crate) fn clear_marks(namespaces: &[Option<Arc<Namespace>>], commands: &[Command]) {
         if !namespaces.iter().flatten().any(|n| n.marks.any() || n.media_errors.any()) {
             return;
         }
         for command in commands.iter().filter(|c| matches!(c.op, Op::Write | Op::Deallocate)) {
-            if let Some(Some(namespace)) = namespaces.get(command.namespace.index()) {
+            if let Some(Some(namespace)) = namespaces.get(command.namespace.index())
+                && namespace.retired().is_none()
+            {
                 let offset = command.lba * LBA_BYTES;
                 namespace.marks.remove(offset, offset + command.bytes());
                 namespace.media_errors.remove(offset, offset + command.bytes());

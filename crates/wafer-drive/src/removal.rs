@@ -72,9 +72,9 @@ impl Drive {
     /// # Errors
     /// The namespace does not exist, is being formatted or is write protected, or the drive cannot be saved.
     pub fn begin_delete(&self, nsid: u32) -> Result<Removal, Status> {
-        let _inner = self.lock();
+        let mut inner = self.lock();
         self.check_durable()?;
-        let namespace = self.retire(nsid, Retired::Deleted)?;
+        let namespace = self.retire(&mut inner, nsid, Retired::Deleted)?;
         Ok(Removal { namespace, host: 0, at: 0, then: Then::Delete })
     }
 
@@ -84,7 +84,7 @@ impl Drive {
     /// The namespace does not exist, is being formatted or is write protected, there is no space for new data, or the
     /// drive cannot be saved.
     pub fn begin_format(&self, host: u16, nsid: u32, lba_bytes: u32) -> Result<Removal, Status> {
-        let _inner = self.lock();
+        let mut inner = self.lock();
         self.check_durable()?;
         let bytes = self.namespace(nsid).ok_or(Status::INVALID_NAMESPACE)?.bytes;
         let base = self.space.find(&self.namespaces(), bytes);
@@ -92,17 +92,20 @@ impl Drive {
             tracing::error!(%error, nsid, "cannot allocate the data of a namespace");
             Status::INTERNAL_ERROR
         })?;
-        let namespace = self.retire(nsid, Retired::Formatted)?;
+        let namespace = self.retire(&mut inner, nsid, Retired::Formatted)?;
         self.space.reserve(base, bytes);
         Ok(Removal { namespace, host, at: 0, then: Then::Format { lba_bytes, base, store } })
     }
 
-    /// Retires a namespace, with the drive locked: commands in batches applied later do not count.
-    fn retire(&self, nsid: u32, why: Retired) -> Result<Arc<Namespace>, Status> {
+    /// Retires a namespace, with the drive locked: commands in batches applied later do not count. Ends a self-test of it.
+    fn retire(&self, inner: &mut Inner, nsid: u32, why: Retired) -> Result<Arc<Namespace>, Status> {
         let namespace = self.namespace(nsid).ok_or(Status::INVALID_NAMESPACE)?;
         namespace.check_unprotected()?;
         match namespace.retire(why) {
-            Ok(()) => Ok(namespace),
+            Ok(()) => {
+                self.removal_ends_self_test(inner, nsid, why);
+                Ok(namespace)
+            }
             Err(Retired::Formatted) => Err(Status::FORMAT_IN_PROGRESS),
             Err(Retired::Deleted) => Err(Status::INVALID_NAMESPACE),
         }

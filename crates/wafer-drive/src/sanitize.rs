@@ -96,7 +96,7 @@ impl Drive {
     ///
     /// # Errors
     /// `SANITIZE_IN_PROGRESS`; `SANITIZE_FAILED` if the command allows an unrestricted exit and the failed operation
-    /// did not; `NAMESPACE_WRITE_PROTECTED`; `WRITE_FAULT` if the drive cannot be saved.
+    /// did not; `FIRMWARE_NEEDS_RESET` if a reset activates firmware; `NAMESPACE_WRITE_PROTECTED`; `WRITE_FAULT` if the drive cannot be saved.
     pub fn begin_sanitize(&self, cdw10: u32) -> Result<(), Status> {
         let mut inner = self.lock();
         let ause = |cdw10: u32| SanitizeCdw10::from_bits(cdw10).ause();
@@ -106,6 +106,9 @@ impl Drive {
                 return Err(Status::SANITIZE_FAILED);
             }
             _ => {}
+        }
+        if inner.firmware.next().is_some() {
+            return Err(Status::FIRMWARE_NEEDS_RESET);
         }
         self.namespaces().iter().flatten().try_for_each(|n| n.check_unprotected())?;
         let sanitized = Sanitized { state: SanitizeState::InProgress, cdw10, clean_at: None };

@@ -47,6 +47,13 @@ impl End {
     fn of(outcome: SelfTestOutcome) -> Self {
         End { outcome, segment: 0, unreadable: None }
     }
+
+    fn removed(why: Retired) -> Self {
+        End::of(match why {
+            Retired::Deleted => SelfTestOutcome::ABORTED_BY_NAMESPACE_REMOVAL,
+            Retired::Formatted => SelfTestOutcome::ABORTED_BY_FORMAT,
+        })
+    }
 }
 
 impl Drive {
@@ -88,6 +95,13 @@ impl Drive {
     /// Aborts the test in progress because of a Sanitize operation.
     pub(crate) fn sanitize_ends_self_test(&self, inner: &mut Inner) {
         self.end_self_test(inner, End::of(SelfTestOutcome::ABORTED_BY_SANITIZE));
+    }
+
+    /// Aborts the test in progress if it tests a namespace that is being removed.
+    pub(crate) fn removal_ends_self_test(&self, inner: &mut Inner, nsid: u32, why: Retired) {
+        if inner.self_tests.running.as_ref().is_some_and(|test| test.nsids.contains(&nsid)) {
+            self.end_self_test(inner, End::removed(why));
+        }
     }
 
     /// Returns the test in progress and its progress in percent.
@@ -143,16 +157,10 @@ impl Drive {
             return Some(End::of(SelfTestOutcome::PASSED));
         };
         let Some(namespace) = self.namespace(nsid) else {
-            return Some(End::of(SelfTestOutcome::ABORTED_BY_NAMESPACE_REMOVAL));
+            return Some(End::removed(Retired::Deleted));
         };
-        match namespace.retired() {
-            None => {}
-            Some(Retired::Deleted) => {
-                return Some(End::of(SelfTestOutcome::ABORTED_BY_NAMESPACE_REMOVAL));
-            }
-            Some(Retired::Formatted) => {
-                return Some(End::of(SelfTestOutcome::ABORTED_BY_FORMAT));
-            }
+        if let Some(why) = namespace.retired() {
+            return Some(End::removed(why));
         }
         let at = position.at;
         let count = SLICE.min(namespace.bytes - at);

@@ -19,7 +19,13 @@ const ENOSPC: i32 = 28;
 const EROFS: i32 = 30;
 
 fn request(pages: u64, handle: u16) -> NamespaceRequest {
-    NamespaceRequest { pages, lba_bytes: 4096, handles: vec![RuhId(handle)], everyone: false }
+    NamespaceRequest {
+        pages,
+        lba_bytes: 4096,
+        handles: vec![RuhId(handle)],
+        everyone: false,
+        private: false,
+    }
 }
 
 /// What a drive has confirmed to a host.
@@ -396,6 +402,30 @@ fn a_full_journal_on_a_full_medium_makes_the_drive_read_only_until_there_is_spac
     assert!(drive.is_saved());
     assert!(counted(&drive)[2] > told[2]);
     drive.flush(0, None).unwrap();
+}
+
+#[test]
+fn a_namespace_whose_removal_cannot_be_saved_keeps_its_unreadable_blocks() {
+    let (storage, clock) = (FaultyStorage::default(), Arc::default());
+    let drive = with_clock(&storage, &clock);
+    let namespace = drive.namespace(1).unwrap();
+    drive.mark_uncorrectable(&namespace, 0, 4096).unwrap();
+    drive.set_media_error(&namespace, 8192, 4096, true).unwrap();
+    let mut removal = Some(drive.begin_delete(1).unwrap());
+    storage.fail(|_, _, operation| {
+        matches!(operation, Operation::Write(..) | Operation::Sync)
+            .then(|| std::io::Error::from_raw_os_error(EIO))
+    });
+    let failed = loop {
+        match drive.remove_slice(removal.take().unwrap()) {
+            Ok(rest) => removal = Some(rest.expect("it cannot be saved")),
+            Err(status) => break status,
+        }
+    };
+    assert_eq!(failed, Status::WRITE_FAULT);
+    let again = drive.namespace(1).unwrap();
+    assert!(again.retired().is_none());
+    assert_eq!(again.uncorrectable_ranges(0, 1 << 20, 9), [(0, 4096), (8192, 12288)]);
 }
 
 #[test]

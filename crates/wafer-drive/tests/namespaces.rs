@@ -36,6 +36,7 @@ fn create(drive: &Drive) -> Arc<Namespace> {
         lba_bytes: 4096,
         handles: Vec::new(),
         everyone: true,
+        private: false,
     };
     drive.namespace(drive.create_namespace(request).unwrap()).unwrap()
 }

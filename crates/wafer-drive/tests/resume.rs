@@ -152,6 +152,7 @@ fn namespaces_and_fdp_survive() {
         lba_bytes: 512,
         handles: vec![RuhId(3), RuhId(1)],
         everyone: false,
+        private: false,
     };
     let nsid = first.create_namespace(request.clone()).unwrap();
     let other = first.create_namespace(NamespaceRequest { handles: vec![], ..request }).unwrap();

@@ -89,6 +89,8 @@ struct Outstanding {
 
 /// Maximum length of a PDU from the controller, bytes.
 pub(crate) const MAX_PDU: usize = 4 << 20;
+/// Minimum of what a target may let hosts send in a PDU, bytes (MAXH2CDATA).
+const LEAST_H2C: usize = 4096;
 
 /// A connection with a queue: commands in, bytes out, and vice versa.
 ///
@@ -327,6 +329,9 @@ impl Protocol {
             return Err(HostError::Protocol(format!("{response:?} for ICResp")));
         }
         self.max_h2c = response.maxh2cdata.get() as usize;
+        if self.max_h2c < LEAST_H2C {
+            return Err(HostError::Protocol(format!("{} bytes of data per PDU", self.max_h2c)));
+        }
         self.initialized = true;
         Ok(())
     }

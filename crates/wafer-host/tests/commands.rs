@@ -288,6 +288,7 @@ fn create(pages: u64, format: u8, handles: &[u16]) -> NamespaceCreate {
     data.nsze = pages.into();
     data.ncap = pages.into();
     data.flbas = format;
+    data.nmic = 1;
     data.nphndls = (handles.len() as u16).into();
     for (slot, handle) in data.phndl.iter_mut().zip(handles) {
         *slot = (*handle).into();

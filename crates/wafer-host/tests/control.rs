@@ -102,7 +102,7 @@ fn a_media_error_fails_reads_until_the_block_is_written() {
     let list = host.admin("get lba status", ask, &[], 64).unwrap().data;
     let (head, rest) = LbaStatusList::read_from_prefix(&list).unwrap();
     let (first, _) = LbaStatusDescriptor::read_from_prefix(rest).unwrap();
-    assert_eq!((head.count.get(), first.slba.get(), first.blocks.get()), (1, 8, 4));
+    assert_eq!((head.count.get(), first.slba.get(), first.blocks_z.get()), (1, 8, 3));
     let listed = &ctl(&target, json!({ "command": "status" }))["media_errors"];
     assert_eq!(*listed, json!([{ "namespace": 1, "lba": 8, "blocks": 4 }]));
     // A write repairs only its block, and `clear` the rest; a host's own mark remains.

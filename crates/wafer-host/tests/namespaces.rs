@@ -28,8 +28,13 @@ fn two() -> Target {
     let target = Target::start(DataSpec::Memory);
     target.drive.delete_namespace(1).unwrap();
     for nsid in 1..=2 {
-        let request =
-            NamespaceRequest { pages: 4096, lba_bytes: 4096, handles: vec![], everyone: true };
+        let request = NamespaceRequest {
+            pages: 4096,
+            lba_bytes: 4096,
+            handles: vec![],
+            everyone: true,
+            private: false,
+        };
         assert_eq!(target.drive.create_namespace(request), Ok(nsid));
     }
     target

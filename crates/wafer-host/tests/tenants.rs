@@ -95,8 +95,13 @@ fn copies_do_not_reach_the_namespace_that_follows_a_deleted_one() {
     copies_against(|target, admin| {
         admin.admin("delete", manage(1, 1), &[], 0).unwrap();
         let pages = (64 << 20) / 4096;
-        let request =
-            NamespaceRequest { pages, lba_bytes: 4096, handles: Vec::new(), everyone: true };
+        let request = NamespaceRequest {
+            pages,
+            lba_bytes: 4096,
+            handles: Vec::new(),
+            everyone: true,
+            private: false,
+        };
         assert_eq!(target.drive.create_namespace(request), Ok(1));
     });
 }

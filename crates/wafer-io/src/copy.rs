@@ -215,6 +215,23 @@ impl Copying {
 
 impl Rest for Copying {
     fn step(&mut self, queue: &mut IoQueue) -> Result<bool, Failure> {
+        self.advance(queue).map_err(|failure| Failure { dw0: self.copied(), ..failure })
+    }
+}
+
+impl Copying {
+    /// Returns the index of the first source range that is not copied, which a failed copy returns.
+    fn copied(&self) -> u32 {
+        let mut left = self.at - self.to;
+        let whole = self.sources.iter().take_while(|source| {
+            let fits = source.length <= left;
+            left = left.saturating_sub(source.length);
+            fits
+        });
+        whole.count() as u32
+    }
+
+    fn advance(&mut self, queue: &mut IoQueue) -> Result<bool, Failure> {
         queue.check_live(&self.namespace)?;
         self.namespace.check_unprotected()?;
         self.left.iter().try_for_each(|source| check_source(queue, &source.namespace))?;

@@ -17,6 +17,8 @@ open_enum! {
         CSTS = 0x1c,
         /// NVM Subsystem Reset, 4 bytes.
         NSSR = 0x20,
+        /// Controller Ready Timeouts, 4 bytes.
+        CRTO = 0x68,
     }
 }
 
@@ -52,6 +54,11 @@ pub struct Cap {
     /// Memory Page Size Maximum, 2^(12 + mpsmax).
     #[bits(4)]
     pub mpsmax: u8,
+    #[bits(3)]
+    __: u8,
+    /// Controller Ready With Media Support.
+    pub crwms: bool,
+    #[bits(4)]
     __: u8,
 }
 

@@ -175,15 +175,15 @@ layout! {
     pub struct LbaStatusDescriptor: 16 {
         /// Descriptor Starting LBA.
         pub slba: U64,
-        /// Number of Logical Blocks.
-        pub blocks: U32,
+        /// Number of Logical Blocks, zero-based.
+        pub blocks_z: U32,
         #[doc(hidden)]
         pub rsvd12: u8,
-        /// LBA Status.
+        /// LBA Status: bit 0 if reading may fail; bit 1 if all blocks were marked by Write Uncorrectable.
         pub status: u8,
         #[doc(hidden)]
         pub rsvd14: [u8; 2],
-    } at { blocks: 8, status: 13 }
+    } at { blocks_z: 8, status: 13 }
 }
 
 layout! {
@@ -231,7 +231,9 @@ pub struct SanitizeCdw10 {
     pub oipbp: bool,
     /// No-Deallocate After Sanitize.
     pub ndas: bool,
-    #[bits(22)]
+    /// Enter Media Verification State.
+    pub emvs: bool,
+    #[bits(21)]
     __: u32,
 }
 

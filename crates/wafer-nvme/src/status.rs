@@ -83,6 +83,8 @@ open_enum! {
         INVALID_FIRMWARE_SLOT = 0x106,
         /// Invalid Firmware Image.
         INVALID_FIRMWARE_IMAGE = 0x107,
+        /// Firmware Activation Requires Controller Level Reset.
+        FIRMWARE_NEEDS_RESET = 0x111,
         /// Invalid Log Page.
         INVALID_LOG_PAGE = 0x109,
         /// Feature Identifier Not Saveable.

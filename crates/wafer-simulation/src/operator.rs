@@ -231,6 +231,7 @@ impl Operator {
                 lba_bytes: lba_bytes as u32,
                 handles: Vec::new(),
                 everyone: false,
+                private: false,
             };
             if let Ok(nsid) = drive.create_namespace(request) {
                 created(&mut world.model(), nsid, lba_bytes, sectors);

@@ -273,6 +273,7 @@ impl Creation {
             nsze: blocks.into(),
             ncap: blocks.into(),
             flbas: u8::from(lba_shift == 12),
+            nmic: 1,
             ..Default::default()
         };
         let sqe = Sqe { opcode: AdminOpcode::NAMESPACE_MANAGEMENT.0, ..Default::default() };

@@ -36,7 +36,13 @@ fn two() -> (Arc<Subsystem>, Arc<Controller>, IoQueue) {
 }
 
 fn add(subsystem: &Subsystem, lba_bytes: u32, everyone: bool) -> u32 {
-    let request = NamespaceRequest { pages: BLOCKS / 8, lba_bytes, handles: Vec::new(), everyone };
+    let request = NamespaceRequest {
+        pages: BLOCKS / 8,
+        lba_bytes,
+        handles: Vec::new(),
+        everyone,
+        private: false,
+    };
     subsystem.drive.create_namespace(request).unwrap()
 }
 
@@ -190,6 +196,29 @@ fn sources_that_cannot_be_read_are_refused() {
         subsystem.drive.reserve(&second, &owner, Some(action), None).unwrap();
     }
     assert_eq!(run(&mut queue, &source(2, 2)), Err(Status::RESERVATION_CONFLICT));
+}
+
+/// Dword 0 is the first source range that was not copied (NVM Command Set 1.1, 3.3.2).
+#[test]
+fn a_failed_copy_tells_how_far_it_came() {
+    let (subsystem, controller, mut queue) = two();
+    enable(&controller, HostBehavior::COPY_FORMATS).unwrap();
+    let second = subsystem.drive.namespace(2).unwrap();
+    subsystem.drive.mark_uncorrectable(&second, 900 * 512, 512).unwrap();
+    let mut failed = |(sqe, data): (Sqe, Vec<u8>)| {
+        let failure = queue.execute(&sqe, &data, &mut Vec::new()).unwrap_err();
+        assert_eq!(failure.status, Status::UNRECOVERED_READ_ERROR);
+        failure.dw0
+    };
+    let ranges: Vec<_> = (0..1024).step_by(256).map(|from| (2, from, 256)).collect();
+    assert_eq!(failed(copy(2, 0, &ranges)), 3);
+    assert_eq!(failed(copy(2, 0, &ranges[3..])), 0);
+    assert_eq!(failed(copy(2, 0, &[(2, 899, 1), (2, 900, 1), (2, 901, 1)])), 0, "one piece");
+    // Everything is read before anything is written.
+    let first = subsystem.drive.namespace(1).unwrap();
+    subsystem.drive.mark_uncorrectable(&first, 900 * 512, 512).unwrap();
+    let ranges: Vec<_> = (0..1024).step_by(256).map(|from| (1, from, 256)).collect();
+    assert_eq!(failed(copy(0, 100, &ranges)), 0);
 }
 
 #[test]

@@ -94,6 +94,10 @@ fn images_go_through_their_slots() {
     // Replaced and activated at a reset, in a slot chosen by the drive.
     download(&controller, &image(b"TWO     ", 1 << 20));
     assert_eq!(commit(&controller, 0, CommitAction::REPLACE_AND_ACTIVATE), Status::SUCCESS);
+    // A drive is not sanitized while a reset would activate firmware.
+    let sanitize = sqe(AdminOpcode::SANITIZE, SanitizeCdw10::new().with_sanact(2).into_bits(), 0);
+    let refused = admin(&controller, &sanitize, &[]).map(|_| ()).unwrap_err();
+    assert_eq!(refused.status, Status::FIRMWARE_NEEDS_RESET);
     let all = [built_in.clone(), one(), "TWO     ".to_owned()];
     assert_eq!((slots(&controller), running(&controller)), ((1, 3, all.clone()), built_in.clone()));
     reset(&controller);

@@ -8,6 +8,7 @@ mod emulated;
 mod end_of_life;
 mod firmware;
 mod fuzz;
+mod keep_alive;
 mod lba_status;
 mod lockdown;
 mod medium;

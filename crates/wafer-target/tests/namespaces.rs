@@ -8,7 +8,7 @@ use wafer_nvme::zerocopy::{FromBytes as _, IntoBytes as _};
 use wafer_nvme::*;
 use wafer_target::fuzzing;
 
-use crate::common::{sqe, subsystem};
+use crate::common::{connect_host, sqe, subsystem};
 
 const ALL: u32 = u32::MAX;
 
@@ -111,6 +111,38 @@ fn what_cannot_be_created_says_why() {
     let format = FormatCdw10::new().with_mset(true).with_lbafu(3).into_bits();
     command(&controller, 1, sqe(AdminOpcode::FORMAT_NVM, format, 0), &[]).unwrap();
     assert_eq!(namespace(&controller, 1).flbas, 0);
+}
+
+#[test]
+fn a_private_namespace_has_one_host_and_one_without_hosts_can_be_formatted() {
+    let subsystem = subsystem();
+    subsystem.drive.delete_namespace(1).unwrap();
+    let [first, second] = [1, 2].map(|number| connect_host(&subsystem, number));
+    let create = |nmic| {
+        let request =
+            NamespaceCreate { nsze: 8.into(), ncap: 8.into(), nmic, ..Default::default() };
+        let sqe = sqe(AdminOpcode::NAMESPACE_MANAGEMENT, 0, 0);
+        command(&first, 0, sqe, request.as_bytes()).unwrap().dw0
+    };
+    let attach = |nsid, controllers: &[&Controller], detach: bool| {
+        let list = ControllerList::of(controllers.iter().map(|c| c.cntlid));
+        let sqe = sqe(AdminOpcode::NAMESPACE_ATTACHMENT, u32::from(detach), 0);
+        let done = command(&first, nsid, sqe, list.as_bytes());
+        done.map_or_else(|failure| failure.status, |_| Status::SUCCESS)
+    };
+    let private = create(0);
+    let format = FormatCdw10::new().with_lbafl(1).into_bits();
+    command(&first, private, sqe(AdminOpcode::FORMAT_NVM, format, 0), &[]).unwrap();
+    assert_eq!(attach(private, &[&first, &second], false), Status::NAMESPACE_IS_PRIVATE);
+    assert_eq!(attach(private, &[&first], false), Status::SUCCESS);
+    assert_eq!(attach(private, &[&second], false), Status::NAMESPACE_IS_PRIVATE);
+    let id = namespace(&first, private);
+    assert_eq!((id.nmic, id.flbas), (0, 1), "private, with the new format");
+    assert_eq!(attach(private, &[&first], true), Status::SUCCESS);
+    assert_eq!(attach(private, &[&second], false), Status::SUCCESS);
+    let shared = create(1);
+    assert_eq!(attach(shared, &[&first, &second], false), Status::SUCCESS);
+    assert_eq!(namespace(&second, shared).nmic, 1);
 }
 
 #[test]

@@ -197,6 +197,27 @@ fn every_command_is_checked() {
     assert_eq!([holder.read(), holder.write()], [OK; 2]);
 }
 
+/// A command for all namespaces reaches those that are attached to the host.
+#[test]
+fn namespaces_of_other_hosts_hold_nothing_up() {
+    let subsystem = subsystem();
+    let [mut owner, other] = [1, 2].map(|number| Host::new(&subsystem, number));
+    assert_eq!(owner.register(), Status::SUCCESS);
+    assert_eq!(owner.acquire(ReservationType::WRITE_EXCLUSIVE), Status::SUCCESS);
+    let format = || {
+        let sqe = Sqe { nsid: u32::MAX.into(), ..sqe(AdminOpcode::FORMAT_NVM, 0, 0) };
+        admin(&other.controller, &sqe, &[]).map_or_else(|f| f.status, |_| Status::SUCCESS)
+    };
+    assert_eq!(format(), Status::RESERVATION_CONFLICT);
+    let host = other.controller.hostnqn.clone();
+    subsystem.drive.attach_namespace(1, vec![host], false).unwrap();
+    assert_eq!(format(), Status::SUCCESS);
+    assert_eq!(owner.write(), Status::SUCCESS, "it was not formatted");
+    subsystem.set_ana_state(1, None, AnaState::INACCESSIBLE).unwrap();
+    assert!(other.controller.check_path(u32::MAX).is_ok());
+    assert!(owner.controller.check_path(u32::MAX).is_err());
+}
+
 #[test]
 fn keys_and_generations_follow_registrations() {
     let [mut one, mut two, _] = three();

@@ -100,7 +100,7 @@ fn a_block_erase_leaves_nothing() {
     let identify = sqe(AdminOpcode::IDENTIFY, Cns::CONTROLLER.0.into(), 0);
     let id = admin(&bench.controller, &identify, &[]).unwrap().data;
     let id = IdentifyController::read_from_bytes(&id).unwrap();
-    assert_eq!(id.sanicap.get(), 0x4000_0002);
+    assert_eq!(id.sanicap.get(), 0x6000_0002);
     assert_eq!(bench.status(), (0, true, NONE));
     bench.io(NvmOpcode::WRITE).unwrap();
     assert!(bench.has_data());
@@ -237,6 +237,9 @@ fn what_it_cannot_do_it_refuses() {
     for sanact in [0, 3, 4, 5] {
         let refused = bench.sanitize(SanitizeCdw10::new().with_sanact(sanact));
         assert_eq!(refused, Err(Status::INVALID_FIELD), "{sanact}");
+    }
+    for kept in [BLOCK_ERASE.with_ndas(true), BLOCK_ERASE.with_emvs(true)] {
+        assert_eq!(bench.sanitize(kept), Err(Status::INVALID_FIELD), "{kept:?}");
     }
     bench.sanitize(EXIT).unwrap();
     let protect = sqe(AdminOpcode::SET_FEATURES, Fid::WRITE_PROTECTION.0.into(), 1);

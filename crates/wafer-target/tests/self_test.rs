@@ -220,3 +220,23 @@ fn a_media_error_fails_the_test() {
         (SelfTestOutcome::FAILED_SEGMENT.0, Some((1, 3)))
     );
 }
+
+#[test]
+fn a_namespace_removed_between_two_turns_ends_its_test() {
+    for (delete, outcome) in [
+        (false, SelfTestOutcome::ABORTED_BY_FORMAT),
+        (true, SelfTestOutcome::ABORTED_BY_NAMESPACE_REMOVAL),
+    ] {
+        let bench = Bench::new();
+        let drive = &bench.subsystem.drive;
+        bench.test(SelfTestCode::EXTENDED, 1).unwrap();
+        if delete {
+            drive.delete_namespace(1).unwrap();
+        } else {
+            drive.format_namespace(0, 1, 512).unwrap();
+        }
+        bench.maintain();
+        assert_eq!(bench.log().current, 0);
+        assert_eq!(bench.results(), [(SelfTestCode::EXTENDED, outcome)]);
+    }
+}

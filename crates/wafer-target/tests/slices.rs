@@ -47,6 +47,7 @@ fn renew(subsystem: &Subsystem) {
         lba_bytes: 512,
         handles: Vec::new(),
         everyone: true,
+        private: false,
     };
     assert_eq!(subsystem.drive.create_namespace(request), Ok(1));
 }

@@ -209,6 +209,46 @@ fn volumes_are_joined_or_go_to_namespaces() {
 }
 
 #[test]
+fn volumes_scale_to_their_own_namespaces() {
+    // Volumes of 4 MiB and 2 MiB.
+    let rows = [
+        (0, 0, 4096, 8, true),
+        (1, 0, 8184, 8, true),
+        (2, 1, 2048, 8, true),
+        (3, 1, 4088, 8, true),
+    ];
+    let (_file, t) = trace(&rows, r#"{"map":"scale","volumes":"namespaces"}"#);
+    let two = target(&[2 * MIB, 4 * MIB], false);
+    let expected = [(0, 2048, 8), (0, 4088, 8), (1, 4096, 8), (1, 8176, 8)];
+    assert_eq!(places(&commands(&[t], &two, 9)), expected);
+}
+
+#[test]
+fn volumes_are_placed_by_the_handles_of_their_own_namespaces() {
+    let rows =
+        [(0, 0, 0, 128, true), (1, 0, 128, 8, true), (2, 1, 0, 128, true), (3, 1, 128, 8, true)];
+    let placed = |rules: &str, handles: [u16; 2]| -> Result<Vec<u16>, String> {
+        let options = format!(r#"{{"volumes":"namespaces","placement":"{rules}"}}"#);
+        let (_file, t) = trace(&rows, &options);
+        let two = TraceTarget { namespace_handles: handles.into(), ..target(&[MIB, MIB], false) };
+        TraceStream::new(std::slice::from_ref(&t), &two).map_err(|e| e.to_string())?;
+        Ok(commands(&[t], &two, 9).iter().map(|c| c.placement.0).collect())
+    };
+    for (rules, handles, expected) in [
+        ("size", [1, 4], [0, 0, 2, 0]),
+        ("size", [4, 1], [2, 0, 0, 0]),
+        ("sequential", [4, 1], [0, 1, 0, 0]),
+        ("volume", [4, 2], [0, 0, 1, 1]),
+        ("3: volume=1; 1", [2, 4], [1, 1, 3, 3]),
+        ("3", [1, 4], [0, 0, 3, 3]),
+    ] {
+        assert_eq!(placed(rules, handles).unwrap(), expected, "{rules} on {handles:?}");
+    }
+    let refused = placed("3", [2, 4]).unwrap_err();
+    assert!(refused.ends_with("3 is not a placement index of the namespace (0 to 1)"), "{refused}");
+}
+
+#[test]
 fn several_traces_are_merged_by_time() {
     let (_a, slow) = trace(&[(0, 0, 0, 8, true), (10, 0, 8, 8, true), (20, 0, 16, 8, true)], "{}");
     let (_b, fast) =

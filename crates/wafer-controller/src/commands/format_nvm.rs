@@ -36,14 +36,14 @@ impl AdminCommand<'_> for FormatNvm {
         let nsids = match self.nsid {
             Nsid::All => controller.nsids(true),
             Nsid::One(nsid) => {
-                controller.active(nsid)?.ok_or(location!(nsid))?;
+                controller.allocated(nsid)?.ok_or(location!(nsid))?;
                 vec![nsid]
             }
         };
         // No namespace is formatted unless all of them can be.
         let drive = &controller.subsystem.drive;
         for nsid in &nsids {
-            if let Some(namespace) = controller.active(*nsid)? {
+            if let Some(namespace) = controller.allocated(*nsid)? {
                 namespace.check_unprotected()?;
                 if drive.fdp_enabled() {
                     drive.check_format(&namespace.handles, self.lba_bytes, &nsids)?;

@@ -1,6 +1,5 @@
 //! Get LBA Status: the blocks that cannot be read. The drive tracks all of them, so a scan finds no others.
 
-use wafer_drive::Namespace;
 use wafer_nvme::zerocopy::IntoBytes as _;
 use wafer_nvme::{
     LbaStatusAction, LbaStatusCdw13, LbaStatusDescriptor, LbaStatusList, Sqe, location,
@@ -21,8 +20,6 @@ pub(super) struct GetLbaStatus {
 /// Completion Condition.
 const NO_ROOM: u8 = 1;
 const COMPLETE: u8 = 2;
-/// Maximum blocks per descriptor.
-const MOST_BLOCKS: u64 = u32::MAX as u64;
 
 impl AdminCommand<'_> for GetLbaStatus {
     fn parse(sqe: &Sqe, _data: &[u8]) -> Result<Self, Failure> {
@@ -52,7 +49,7 @@ impl AdminCommand<'_> for GetLbaStatus {
         let (offset, bytes) =
             namespace.range(lba, blocks).map_err(|status| Failure { lba, ..status.into() })?;
         let room = (length - size_of::<LbaStatusList>()) / size_of::<LbaStatusDescriptor>();
-        let mut descriptors = descriptors(&namespace, offset, offset + bytes, room + 1);
+        let mut descriptors = namespace.lba_status(offset, offset + bytes, room + 1);
         let cmpc = if descriptors.len() > room { NO_ROOM } else { COMPLETE };
         descriptors.truncate(room);
         let count = (descriptors.len() as u32).into();
@@ -61,28 +58,4 @@ impl AdminCommand<'_> for GetLbaStatus {
         data.resize(length, 0);
         Ok(Reply::data(data))
     }
-}
-
-/// Returns descriptors of at most `count` ranges of unreadable blocks between two offsets in bytes.
-pub(crate) fn descriptors(
-    namespace: &Namespace,
-    from: u64,
-    end: u64,
-    count: usize,
-) -> Vec<LbaStatusDescriptor> {
-    let shift = namespace.lba_shift;
-    let mut descriptors = Vec::new();
-    for (from, end) in namespace.uncorrectable_ranges(from, end, count) {
-        let (mut first, end) = (from >> shift, end >> shift);
-        while first < end {
-            let blocks = (end - first).min(MOST_BLOCKS);
-            descriptors.push(LbaStatusDescriptor {
-                slba: first.into(),
-                blocks: (blocks as u32).into(),
-                ..Default::default()
-            });
-            first += blocks;
-        }
-    }
-    descriptors
 }

@@ -11,7 +11,7 @@ mod firmware_commit;
 mod firmware_download;
 mod format_nvm;
 mod get_features;
-pub(crate) mod get_lba_status;
+mod get_lba_status;
 mod get_log_page;
 mod identify;
 mod keep_alive;

@@ -11,7 +11,7 @@ use crate::nsid::BROADCAST;
 use crate::removals::{Purpose, Removals};
 
 pub(super) enum NamespaceManagement {
-    Create { bytes: u128, lba_bytes: u32, handles: Vec<RuhId> },
+    Create { bytes: u128, lba_bytes: u32, handles: Vec<RuhId>, private: bool },
     Delete { nsid: u32 },
 }
 
@@ -26,13 +26,14 @@ impl AdminCommand<'_> for NamespaceManagement {
 
     fn execute(self, controller: &Controller) -> Result<Reply, Failure> {
         match self {
-            NamespaceManagement::Create { bytes, lba_bytes, handles } => {
+            NamespaceManagement::Create { bytes, lba_bytes, handles, private } => {
                 let drive = &controller.subsystem.drive;
                 let page = drive.geometry().page_bytes;
                 let required = bytes.next_multiple_of(page.into());
                 let required = u64::try_from(required).unwrap_or(u64::MAX);
                 let pages = required / page;
-                let request = NamespaceRequest { pages, lba_bytes, handles, everyone: false };
+                let everyone = false;
+                let request = NamespaceRequest { pages, lba_bytes, handles, everyone, private };
                 let created = drive.create_namespace(request);
                 let nsid = created.map_err(|status| {
                     let short = status == Status::INSUFFICIENT_CAPACITY;
@@ -75,6 +76,7 @@ fn parse_create(sqe: &Sqe, data: &[u8]) -> Result<NamespaceManagement, Failure> 
         bytes: u128::from(create.nsze.get()) << lbads,
         lba_bytes: 1 << lbads,
         handles: handles.iter().map(|h| RuhId(h.get())).collect(),
+        private: create.nmic & 1 == 0,
     })
 }
 

@@ -17,7 +17,8 @@ const CAP: Cap = Cap::new()
     .with_mqes_z(MQES_Z)
     .with_cqr(true)
     .with_to(READY_HALF_SECONDS)
-    .with_css(COMMAND_SETS);
+    .with_css(COMMAND_SETS)
+    .with_crwms(true);
 
 impl PropertyGet {
     pub(super) fn parse(command: &PropertyCommand) -> Self {
@@ -31,6 +32,7 @@ impl PropertyGet {
             (Property::CC, Size::Four) => u64::from(controller.state().cc.into_bits()),
             (Property::CSTS, Size::Four) => u64::from(status(controller).into_bits()),
             (Property::NSSR, Size::Four) => 0,
+            (Property::CRTO, Size::Four) => u64::from(READY_HALF_SECONDS),
             _ => return Err(location!(PropertyCommand, offset).into()),
         };
         Ok(Reply { dw0: value as u32, dw1: (value >> 32) as u32, ..Default::default() })

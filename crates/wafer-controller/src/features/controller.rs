@@ -8,8 +8,6 @@ use wafer_nvme::{
 use super::{Feature, Reply};
 use crate::MAX_IO_QUEUES;
 
-/// Longest keep alive timeout, ms: an hour.
-const MAX_KATO: u32 = 3_600_000;
 /// The host always gets the maximum number of queues, whatever it requests.
 const QUEUES: NumberOfQueues =
     NumberOfQueues::new().with_nsq_z(MAX_IO_QUEUES - 1).with_ncq_z(MAX_IO_QUEUES - 1);
@@ -71,9 +69,6 @@ pub(super) const KEEP_ALIVE_TIMER: Feature = Feature {
     fid: Fid::KEEP_ALIVE_TIMER,
     get: |c, get| Ok(Reply::dw0(if get.default { 0 } else { c.kato() })),
     set: |c, set| {
-        if set.value() > MAX_KATO {
-            return Err(Status::KEEP_ALIVE_INVALID.into());
-        }
         c.set_kato(set.value());
         Ok(Reply::default())
     },

@@ -4,7 +4,6 @@ use wafer_nvme::zerocopy::IntoBytes as _;
 use wafer_nvme::{LbaStatusAction, LbaStatusElement, LbaStatusLog, Lid};
 
 use super::Page;
-use crate::commands::get_lba_status::descriptors;
 
 /// Maximum ranges listed per namespace. If there are more, the host has to use Get LBA Status.
 const MOST_RANGES: usize = 1024;
@@ -15,12 +14,14 @@ pub(super) const PAGE: Page = Page {
         let (mut elements, mut count, mut blocks) = (Vec::new(), 0u32, 0u64);
         for nsid in controller.nsids(true) {
             let Some(namespace) = controller.active(nsid)? else { continue };
-            let mut ranges = descriptors(&namespace, 0, namespace.bytes, usize::MAX);
+            let mut ranges = namespace.lba_status(0, namespace.bytes, usize::MAX);
             if ranges.is_empty() {
                 continue;
             }
             count += 1;
-            blocks += ranges.iter().map(|range| u64::from(range.blocks.get())).sum::<u64>();
+            blocks += ranges.iter().map(|range| u64::from(range.blocks_z.get()) + 1).sum::<u64>();
+            // Reserved in this log.
+            ranges.iter_mut().for_each(|range| range.status = 0);
             let mut listed = ranges.len() as u32;
             if ranges.len() > MOST_RANGES {
                 (listed, ranges) = (u32::MAX, Vec::new());

@@ -491,7 +491,8 @@ impl Queue {
     /// Logs a failure and returns its completion.
     fn failed(&self, sqe: &Sqe, failure: &Failure) -> Cqe {
         let field = self.controller.fail(self.qid, sqe, failure);
-        Cqe { cid: sqe.cid, status: field.into_bits().into(), ..Default::default() }
+        let (dw0, status) = (failure.dw0.into(), field.into_bits().into());
+        Cqe { cid: sqe.cid, dw0, status, ..Default::default() }
     }
 
     fn push(&self, mut cqe: Cqe, out: &mut Vec<u8>) {
