@@ -265,7 +265,8 @@ def experiment(
     if isinstance(source, Mapping):
         name = str(source.get("name", "experiment"))
         keys = {key: value for key, value in source.items() if key != "name"}
-        path = os.fspath(Path(file("folder", folder)).resolve() / f"{name}.toml")
+        # The last part of the path is the name of the experiment, which may contain a slash.
+        path = os.path.join(Path(file("folder", folder)).resolve(), f"{name.replace('/', '-')}.toml")
         if isinstance(keys.get("device"), Mapping):
             keys["device"] = nested(keys["device"])
         with of_a_dict(name, path):

@@ -117,6 +117,8 @@ class UnitMap {
     this.live = live;
     this.units = units;
     if (other) this.mark(collected);
+    if (this.at >= units.owner.length) this.at = -1;
+    this.words.textContent = this.at < 0 ? "" : this.describe(this.at);
     this.name();
     this.canvas.setAttribute("aria-label",
       `Map of ${count(units.owner.length)} reclaim units. Arrow keys read one unit after the other; the table below summarizes them.`);

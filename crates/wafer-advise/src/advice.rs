@@ -1,6 +1,9 @@
 //! Advice and its options.
 
+use std::path::PathBuf;
+
 use serde::Serialize;
+use wafer_config::Place;
 use wafer_device::DeviceConfig;
 use wafer_trace::PlaceMap;
 
@@ -18,11 +21,26 @@ pub struct AdviseOptions {
     pub volume: Option<u64>,
     /// Random seed.
     pub seed: u64,
+    /// Shares of the written bytes for concurrent jobs, as in an experiment.
+    pub pace: Option<String>,
+    /// CSV file whose columns `pace` may name.
+    pub pace_from: Option<PathBuf>,
+    /// Where an experiment file sets them; `None` for an argument.
+    pub pace_place: Option<Place>,
 }
 
 impl Default for AdviseOptions {
     fn default() -> Self {
-        AdviseOptions { handles: 8, hold_out: 0.3, fill: Some(0.9), volume: None, seed: 0 }
+        AdviseOptions {
+            handles: 8,
+            hold_out: 0.3,
+            fill: Some(0.9),
+            volume: None,
+            seed: 0,
+            pace: None,
+            pace_from: None,
+            pace_place: None,
+        }
     }
 }
 

@@ -71,9 +71,9 @@ impl Log {
             until_volume: traces.is_none(),
             timed: false,
             without_reads: false,
-            pace: None,
-            pace_from: None,
-            pace_place: None,
+            pace: options.pace.as_deref(),
+            pace_from: options.pace_from.as_deref(),
+            pace_place: options.pace_place.as_ref(),
         };
         let page_blocks = device.geometry.blocks_per_page();
         let mut log = Log {

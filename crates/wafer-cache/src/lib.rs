@@ -135,7 +135,7 @@ impl Cache {
     /// The folder cannot be read, or a file cannot be removed.
     pub fn clear(&self) -> io::Result<(usize, u64)> {
         let entries = self.entries()?;
-        entries.iter().try_for_each(|entry| fs::remove_file(&entry.path))?;
+        entries.iter().try_for_each(|entry| remove(&entry.path))?;
         Ok((entries.len(), entries.iter().map(|entry| entry.bytes).sum()))
     }
 
@@ -152,7 +152,7 @@ impl Cache {
         for entry in entries {
             sum += entry.bytes;
             if sum > self.limit {
-                fs::remove_file(&entry.path)?;
+                remove(&entry.path)?;
             }
         }
         Ok(())
@@ -179,6 +179,14 @@ impl Cache {
             Ok(())
         })?;
         self.fit().map_err(failed)
+    }
+}
+
+/// Removes a file that another process may have removed.
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
     }
 }
 

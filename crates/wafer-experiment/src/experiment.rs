@@ -98,8 +98,8 @@ pub struct Options {
     pub precondition: Option<Precondition>,
     /// Whether to record attribution even if the file does not.
     pub attribution: bool,
-    /// Whether the run has a clock even if the file does not say so.
-    pub timed: bool,
+    /// Whether the run has a clock; `None`: as the file says.
+    pub timed: Option<bool>,
     /// Table of published WAF.
     pub compare: Option<PathBuf>,
     /// Folder with traces and other data, searched first.
@@ -212,7 +212,7 @@ impl Experiment {
             samples: options.samples.or(file.samples).unwrap_or(DEFAULT_SAMPLES),
             precondition: options.precondition.or(file.precondition).unwrap_or_default(),
             attribution: options.attribution || file.attribution.unwrap_or(false),
-            timed: options.timed || file.time.unwrap_or(false),
+            timed: options.timed.or(file.time).unwrap_or(false),
             compare: options.compare.clone().or(file.compare.map(beside)),
             checks: file.validate,
         })
@@ -246,7 +246,7 @@ impl Experiment {
             samples: options.samples.unwrap_or(DEFAULT_SAMPLES),
             precondition: options.precondition.unwrap_or_default(),
             attribution: options.attribution,
-            timed: options.timed,
+            timed: options.timed.unwrap_or(false),
             compare: options.compare.clone(),
             checks: None,
         }

@@ -109,9 +109,7 @@ impl Files {
     }
 
     fn record(&self) -> Vec<u8> {
-        let mut text = serde_json::to_vec_pretty(&self.engine.record()).unwrap_or_default();
-        text.push(b'\n');
-        text
+        wafer_record::text::json(&self.engine.record()).unwrap_or_default().into_bytes()
     }
 }
 

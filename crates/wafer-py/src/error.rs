@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use wafer_config::ConfigError;
 
-use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
+use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use wafer_config::Place;
 use wafer_lab::LabError;
@@ -38,7 +38,7 @@ pub(crate) fn of_lab(py: Python<'_>, error: &LabError) -> PyErr {
         LabError::Config(ConfigError::Io { .. }) => return PyOSError::new_err(message),
         LabError::Memory { .. } => "NotEnoughMemory",
         LabError::Run(_) | LabError::Part { .. } => "RunError",
-        LabError::Cancelled => return PyKeyboardInterrupt::new_err(message),
+        LabError::Cancelled => "Cancelled",
         LabError::Config(ConfigError::MissingData { .. })
         | LabError::JobFile(_)
         | LabError::Jobs(_)

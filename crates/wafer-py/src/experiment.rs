@@ -46,7 +46,7 @@ impl Settings {
             samples: self.samples,
             pace: self.pace,
             pace_from: self.pace_from,
-            timed: self.time.unwrap_or(false),
+            timed: self.time,
             ..Options::default()
         })
     }

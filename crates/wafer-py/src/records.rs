@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use numpy::{IntoPyArray as _, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use wafer_record::metrics::{self, Waf};
+use wafer_record::text::escaped;
 use wafer_record::{Record, records_of_text};
 
 use crate::error::{of_lab, raise};
@@ -14,7 +15,9 @@ use crate::error::{of_lab, raise};
 pub(crate) fn read_records(py: Python<'_>, label: &str, text: &str) -> PyResult<Vec<String>> {
     let wrong = |message: String| raise(py, "ConfigError", &message);
     let records = records_of_text(label, text).map_err(|e| wrong(e.to_string()))?;
-    let json = |record| serde_json::to_string_pretty(record).map_err(|e| wrong(e.to_string()));
+    let json = |record| {
+        serde_json::to_string_pretty(record).map(escaped).map_err(|e| wrong(e.to_string()))
+    };
     records.iter().map(json).collect()
 }
 

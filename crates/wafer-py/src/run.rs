@@ -12,6 +12,8 @@ use pyo3::prelude::*;
 use wafer_cache::Cache;
 use wafer_lab::{Control, LabError, Progress, Stage, SteadyStates, Workload as LabWorkload};
 
+use wafer_record::text::escaped;
+
 use crate::error::{PendingError, of_lab, raise};
 use crate::experiment::Experiment;
 use crate::policy::PythonPolicy;
@@ -95,13 +97,14 @@ pub(crate) fn run(
             let checked = inner.check()?;
             let steady = cache.as_ref().map(|cache| cache as &dyn SteadyStates);
             let control = Control { cancel: &pending.stop, progress: &report, watch: None, steady };
-            match policy {
+            let record = match policy {
                 None => wafer_lab::run(&checked.experiment, control),
                 Some((name, policy)) => {
                     let policy = Box::new(policy);
                     wafer_lab::run_with_policy(&checked.experiment, &name, policy, control)
                 }
-            }
+            };
+            Ok((record?, checked.notices))
         }
     };
     let outcome = watched(py, run, outside.as_deref(), &pending)?;
@@ -109,26 +112,25 @@ pub(crate) fn run(
     if let Some(error) = pending.take() {
         return Err(error);
     }
-    for text in not_kept.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+    let warn = |text: String| {
         let text = CString::new(text).unwrap_or_default();
-        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 2)?;
-    }
-    let record = outcome.map_err(|error| match error {
+        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 2)
+    };
+    not_kept.lock().unwrap_or_else(PoisonError::into_inner).drain(..).try_for_each(warn)?;
+    let (record, notices) = outcome.map_err(|error| match error {
         LabError::Cancelled => raise(py, "Cancelled", "the run was cancelled"),
         error => of_lab(py, &error),
     })?;
     if numbers.is_none() {
-        for text in wafer_lab::warnings(&record).into_iter().chain(wafer_lab::early_end(&record)) {
-            let text = CString::new(text).unwrap_or_default();
-            PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 2)?;
-        }
+        let ends = wafer_lab::warnings(&record).into_iter().chain(wafer_lab::early_end(&record));
+        notices.into_iter().chain(ends).try_for_each(warn)?;
     }
     let text = py.detach(|| match numbers {
         Some(numbers) => serde_json::to_string(&record.brief(numbers)),
         // The same text as in a result file of the command line.
         None => serde_json::to_string_pretty(&record),
     });
-    text.map_err(|e| raise(py, "WaferError", &e.to_string()))
+    text.map(escaped).map_err(|e| raise(py, "WaferError", &e.to_string()))
 }
 
 /// Returns the folder of steady-state drives, if any. `not_kept` receives notices for the user.

@@ -113,7 +113,14 @@ pub struct NamespaceState {
 impl Snapshot {
     /// Returns the snapshot with counters since an earlier one, or since they were reset if that was later.
     pub fn since(mut self, before: &Snapshot) -> Self {
-        if self.counters.host_bytes < before.counters.host_bytes {
+        // What a drive had counted before its last reset.
+        let earlier = |of: &Snapshot| {
+            let lifetime = of.live.drive.as_ref()?.lifetime.host_bytes;
+            Some(lifetime.saturating_sub(of.counters.host_bytes))
+        };
+        if self.counters.host_bytes < before.counters.host_bytes
+            || earlier(&self) != earlier(before)
+        {
             return self;
         }
         self.counters = self.counters.combine(before.counters, u64::saturating_sub);

@@ -151,14 +151,17 @@ def _table(place: str, given: Mapping[str, Any], key: str) -> dict[str, Any]:
     return _flattened(table) if key == "grid" else dict(table)
 
 
-def _flattened(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns dotted keys: ``[grid.device] overprovisioning`` becomes ``device.overprovisioning``."""
+def _flattened(table: Mapping[str, Any], path: str = "") -> dict[str, Any]:
+    """Returns dotted keys: ``[grid.device.gc] policy`` becomes ``device.gc.policy``."""
     flattened: dict[str, Any] = {}
     for name, value in table.items():
-        if isinstance(value, Mapping):
-            flattened.update({f"{name}.{inner}": item for inner, item in value.items()})
+        key = f"{path}{name}"
+        # A model's table below `workload` is replaced as a whole, and so are the handles' isolations.
+        whole_value = path.startswith("workload.") or name == "handle_isolation"
+        if isinstance(value, Mapping) and not whole_value:
+            flattened.update(_flattened(value, f"{key}."))
         else:
-            flattened[name] = value
+            flattened[key] = value
     return flattened
 
 
@@ -266,6 +269,8 @@ def _resolve(base: Mapping[str, Any], values: Mapping[str, Any], folder: Path) -
             *parents, leaf = rest.split(".")
             for parent in parents:
                 target = target.setdefault(parent, {})
+                if not isinstance(target, dict):
+                    raise ConfigError(f"{key}: {parent} is a value, not a table")
             _exclusive(made["device"], rest)
             target[leaf] = value
         else:

@@ -10,8 +10,10 @@ derived from them.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -25,6 +27,8 @@ from wafer.sweeps.task import files_of
 
 __all__ = ["Store"]
 
+#: Age in seconds at which an incomplete file has no process that still writes it.
+_ABANDONED = 3600
 _COLUMNS = (
     "host_bytes",
     "media_bytes",
@@ -53,10 +57,12 @@ class Store:
                 (folder / name).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise ConfigError(f"{folder}: cannot be used: {error.strerror}") from None
-        # Incomplete files of a killed process.
+        # Incomplete files of a killed process. Newer ones may belong to another sweep of the folder that still runs.
         for name in ("records", "failures"):
             for left in (folder / name).glob(".*.tmp"):
-                left.unlink(missing_ok=True)
+                with contextlib.suppress(FileNotFoundError):
+                    if time.time() - left.stat().st_mtime > _ABANDONED:
+                        left.unlink()
 
     def record_path(self, point: Point) -> Path:
         """Returns the path of the record of a point."""

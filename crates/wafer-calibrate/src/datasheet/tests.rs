@@ -39,7 +39,7 @@ fn measure(profile: &Profile, job: &str, precondition: &str) -> TimeRecord {
     let device = device_from_text("data sheet", &profile.toml(), &scale).unwrap();
     let source = FioSource { path: "job.fio".into(), text: job.to_owned() };
     let options = Options {
-        timed: true,
+        timed: Some(true),
         precondition: Some(precondition.parse().unwrap()),
         ..Options::default()
     };

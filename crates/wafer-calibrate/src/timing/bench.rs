@@ -113,7 +113,7 @@ impl Bench {
         let source = FioSource { path: PathBuf::from(format!("{}.fio", row.name)), text };
         let options = Options {
             seed: Some(seed),
-            timed: true,
+            timed: Some(true),
             precondition: Some(row.before.parse().unwrap_or_default()),
             samples: Some(2),
             ..Options::default()

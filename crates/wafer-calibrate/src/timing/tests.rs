@@ -112,7 +112,7 @@ fn writers_without_a_rate_tell_the_highest_one() {
             "[w]\nrw=randwrite\nbs=4k\n{place}\niodepth={depth}\nnumjobs={clones}\ntime_based\nruntime=2s\nramp_time=200ms\n"
         );
         let options = Options {
-            timed: true,
+            timed: Some(true),
             precondition: Some("sequential+steady".parse().unwrap()),
             ..Options::default()
         };

@@ -133,7 +133,7 @@ impl RunArgs {
             samples: self.samples,
             precondition: self.precondition,
             attribution: self.attribution,
-            timed: self.time,
+            timed: self.time.then_some(true),
             compare: self.compare.clone(),
             data_dir: self.data.data_dir.clone(),
         }

@@ -34,6 +34,7 @@ pub(crate) fn run(args: &AdviseArgs, quiet: bool) -> anyhow::Result<()> {
         let name = args.device.device.as_deref().ok_or_else(missing)?;
         Ok::<_, LabError>(load_device(name, &args.device.set)?)
     };
+    let (mut pace, mut pace_from, mut pace_place) = (None, None, None);
     let (device, workload, traces) = match (&args.experiment, &args.fio) {
         (Some(path), _) => {
             let options = Options {
@@ -46,6 +47,8 @@ pub(crate) fn run(args: &AdviseArgs, quiet: bool) -> anyhow::Result<()> {
             };
             let experiment = Experiment::from_file(path, &options)?;
             (volume, seed) = (experiment.volume, experiment.seed);
+            (pace, pace_from) = (experiment.pace, experiment.pace_from);
+            pace_place = experiment.pace_place;
             (experiment.device, experiment.workload, None)
         }
         (None, Some(fio)) => (device()?, Workload::fio(fio)?, None),
@@ -79,6 +82,9 @@ pub(crate) fn run(args: &AdviseArgs, quiet: bool) -> anyhow::Result<()> {
         fill: Some(args.fill.unwrap_or(0.9)).filter(|fill| *fill > 0.0),
         volume: volume.map(|v| v.bytes(device.logical_bytes())),
         seed,
+        pace,
+        pace_from,
+        pace_place,
     };
     cancel_within(LIMIT)?;
     let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::new_spinner() };

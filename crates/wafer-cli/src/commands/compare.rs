@@ -44,8 +44,11 @@ pub(crate) fn run(args: &CompareArgs, quiet: bool) -> anyhow::Result<()> {
     let checked = check_all(&runs)?;
     // The policies and seeds of a workload mostly give the same notes.
     let mut said = HashSet::new();
-    let ends = checked.iter().filter_map(|run| run.experiment.unusual_end(run.total_bytes));
-    output::notices(quiet, ends.filter(|text| said.insert(text.clone())));
+    let notices = checked.iter().flat_map(|run| {
+        let end = run.experiment.unusual_end(run.total_bytes);
+        run.notices.iter().cloned().chain(end)
+    });
+    output::notices(quiet, notices.filter(|text| said.insert(text.clone())));
     let results = run_all(&checked, args.threads, quiet, None, |_, _| Ok(()))?;
     let (each, seeds) = (policies.len() * args.seeds as usize, args.seeds as usize);
     let mut results = results.into_iter().zip(&checked);

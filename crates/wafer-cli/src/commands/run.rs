@@ -58,10 +58,15 @@ pub(crate) fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
     let results = run_all(&checked, args.threads, quiet, watch, |_, record| target.each(record))?;
 
     let mut records = Vec::new();
+    // The position of each record's experiment.
+    let mut ran = Vec::new();
     let mut failures = Vec::new();
-    for (experiment, result) in experiments.iter().zip(results) {
+    for (at, (experiment, result)) in experiments.iter().zip(results).enumerate() {
         match result {
-            Ok(record) => records.push(record),
+            Ok(record) => {
+                records.push(record);
+                ran.push(at);
+            }
             Err(error) if experiments.len() > 1 && !is_cancelled() => {
                 failures.push(error.of(&format!("{}, seed {}", experiment.name, experiment.seed)));
             }
@@ -78,7 +83,10 @@ pub(crate) fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
             output::json_to(path, &wafer_fio_json::fio_json(record))?;
         }
         if (args.json.is_none() && !outputs.has_stdout()) || args.table {
-            print(&experiments, &records, &references)?;
+            let seeds = args.seeds.unwrap_or(1).max(1) as usize;
+            let groups: Vec<usize> = ran.iter().map(|at| at / seeds).collect();
+            let of = ran.iter().map(|at| (&experiments[*at], &references[*at]));
+            print(&of.collect::<Vec<_>>(), &records, &groups)?;
         }
     }
     failed(failures)?;
@@ -173,10 +181,11 @@ fn reference(experiment: &Experiment) -> Result<Option<Reference>, LabError> {
     experiment.compare.as_deref().map(Reference::read).transpose()
 }
 
+/// Prints records with their experiments and references; those of a group differ by their seeds.
 fn print(
-    experiments: &[Experiment],
+    experiments: &[(&Experiment, &Option<Reference>)],
     records: &[Record],
-    references: &[Option<Reference>],
+    groups: &[usize],
 ) -> anyhow::Result<()> {
     let mut out = output::styled();
     match records {
@@ -186,14 +195,9 @@ fn print(
                 output::timed(&mut out, time)?;
             }
         }
-        _ => summary::many(&mut out, &records.iter().collect::<Vec<_>>())?,
+        _ => summary::many(&mut out, records, groups)?,
     }
-    for record in records {
-        let found = experiments
-            .iter()
-            .zip(references)
-            .find(|(e, _)| e.name == record.name && e.seed == record.seed());
-        let Some((experiment, reference)) = found else { continue };
+    for (record, (experiment, reference)) in records.iter().zip(experiments) {
         let mut rate = experiment.device.write_rate;
         if let (Some(path), Some(reference)) = (&experiment.compare, reference) {
             rate = reference.write_rate.or(rate);

@@ -87,8 +87,8 @@ fn handles(out: &mut impl Write, record: &Record) -> io::Result<()> {
     table.print(out)
 }
 
-/// Prints several runs, one per line, and the spread over seeds.
-pub(crate) fn many(out: &mut impl Write, records: &[&Record]) -> io::Result<()> {
+/// Prints several runs, one per line, and the spread over the seeds of each group.
+pub(crate) fn many(out: &mut impl Write, records: &[Record], groups: &[usize]) -> io::Result<()> {
     let mut table = Table::default()
         .text(["experiment", "device"])
         .numbers(["seed", "volume", "host", "media", "WAF"]);
@@ -112,20 +112,18 @@ pub(crate) fn many(out: &mut impl Write, records: &[&Record]) -> io::Result<()> 
         writeln!(out)?;
         output::several_timed(out, &timed)?;
     }
-    let mut names: Vec<&str> = records.iter().map(|r| r.name.as_str()).collect();
-    names.dedup();
     let mut spread =
         Table::default().text(["experiment"]).numbers(["seeds", "mean WAF", "least", "most"]);
     let mut repeated = false;
-    for name in names {
-        let wafs: Vec<f64> =
-            records.iter().filter(|r| r.name == name).map(|r| r.summary.waf).collect();
+    let all: Vec<_> = records.iter().zip(groups).collect();
+    for group in all.chunk_by(|a, b| a.1 == b.1) {
+        let wafs: Vec<f64> = group.iter().map(|(record, _)| record.summary.waf).collect();
         repeated |= wafs.len() > 1;
         let mean = wafs.iter().sum::<f64>() / wafs.len() as f64;
         let least = wafs.iter().copied().fold(f64::INFINITY, f64::min);
         let most = wafs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         spread.row([
-            name.to_owned(),
+            group[0].0.name.clone(),
             wafs.len().to_string(),
             format!("{mean:.4}"),
             format!("{least:.4}"),

@@ -20,7 +20,7 @@ pub(crate) fn run(args: &TopArgs) -> anyhow::Result<()> {
     // Handles only signals from outside: on this screen, Ctrl-C is a key.
     ctrlc::set_handler(|| {
         restore();
-        std::process::exit(143);
+        std::process::exit(130);
     })?;
     Ok(watch(&server, args.interval, first)?)
 }

@@ -127,7 +127,11 @@ rate_process=poisson
 fn experiment(jobs: &str, options: &Options) -> Experiment {
     let device = device_from_text("small.toml", DEVICE, &options.set).unwrap();
     let workload = Workload::new(FioSource { path: "jobs.fio".into(), text: jobs.to_owned() });
-    Experiment::of(device, workload, &Options { timed: true, seed: Some(3), ..options.clone() })
+    Experiment::of(
+        device,
+        workload,
+        &Options { timed: Some(true), seed: Some(3), ..options.clone() },
+    )
 }
 
 fn run(jobs: &str, options: &Options) -> Record {
@@ -148,7 +152,7 @@ fn time_of_file(text: &str, options: &Options) -> TimeRecord {
     std::fs::write(folder.path().join("d.toml"), DEVICE).unwrap();
     let file = folder.path().join("e.toml");
     std::fs::write(&file, format!("device = \"d.toml\"\n{text}")).unwrap();
-    let options = Options { timed: true, seed: Some(3), ..options.clone() };
+    let options = Options { timed: Some(true), seed: Some(3), ..options.clone() };
     let experiment = Experiment::from_file(&file, &options).unwrap();
     crate::run(&experiment, Control::unattended()).unwrap().time.unwrap()
 }
@@ -279,7 +283,7 @@ fn fio_is_told_when_a_job_began() {
 fn options_that_need_a_clock_are_named_without_one() {
     let jobs = "[a]\nrw=write\nbs=4k\nsize=64k\niodepth=4\n\
                 iodepth_low=2\nlatency_target=1ms\nfsync=2\nend_fsync=1\nsync=1\n[b]\nrw=write\nbs=4k\nsize=64k\nio_submit_mode=offload\n";
-    let options = Options { timed: false, ..filled() };
+    let options = Options { timed: None, ..filled() };
     let experiment = Experiment { timed: false, ..experiment(jobs, &options) };
     let told = experiment.check().unwrap().notices;
     let mut told: Vec<&str> = told
@@ -349,7 +353,7 @@ fn the_last_point_has_what_is_moved_after_the_last_write() {
                 [r]\nstonewall\nrw=randread\nbs=4k\nsize=100%\nloops=3\n";
     for timed in [false, true] {
         let set = vec!["firmware.reads_before_move=200".to_owned()];
-        let record = run(jobs, &Options { set, timed, ..filled() });
+        let record = run(jobs, &Options { set, timed: Some(timed), ..filled() });
         let (timeline, summary) = (&record.timeline, &record.summary);
         assert_eq!(timeline.host_bytes.last(), Some(&summary.host_bytes));
         assert_eq!(timeline.media_bytes.last(), Some(&summary.media_bytes));
@@ -501,8 +505,11 @@ fn a_closed_loop_ends_at_its_volume() {
         let device = device_from_text("small.toml", DEVICE, &[]).unwrap();
         let text = format!("[w]\nrw=randwrite\nbs=128k\niodepth={depth}\nloops=9\n");
         let workload = Workload::new(FioSource { path: "none".into(), text });
-        let options =
-            Options { volume: Some(volume.parse().unwrap()), timed: true, ..Options::default() };
+        let options = Options {
+            volume: Some(volume.parse().unwrap()),
+            timed: Some(true),
+            ..Options::default()
+        };
         let experiment = Experiment::of(device, workload, &options);
         let record = crate::run(&experiment, Control::unattended()).unwrap();
         assert_eq!(Some(record.summary.host_bytes), experiment.volume_bytes());

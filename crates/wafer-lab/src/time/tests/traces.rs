@@ -15,7 +15,7 @@ fn a_trace_goes_by_time_or_by_depth() {
         let device = device_from_text("small.toml", DEVICE, &[]).unwrap();
         let workload =
             Workload::from_text("t.toml", &format!("[workload]\n{traces}"), folder.path())?;
-        let options = Options { timed: true, ..filled() };
+        let options = Options { timed: Some(true), ..filled() };
         crate::run(&Experiment::of(device, workload, &options), Control::unattended())
     };
     let one = |options: &str| {
@@ -55,7 +55,7 @@ fn nothing_comes_after_the_end_of_time() {
     let workload = Workload::from_text("t.toml", table, folder.path()).unwrap();
     let device = device_from_text("small.toml", DEVICE, &[]).unwrap();
     let volume = Some("64KiB".parse().unwrap());
-    let options = Options { timed: true, volume, ..Options::default() };
+    let options = Options { timed: Some(true), volume, ..Options::default() };
     let outcome = crate::run(&Experiment::of(device, workload, &options), Control::unattended());
     let said = outcome.map(|_| ()).unwrap_err().to_string();
     assert!(said.contains("584 years"), "{said}");

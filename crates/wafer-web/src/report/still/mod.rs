@@ -81,9 +81,9 @@ fn findings(found: &[Finding]) -> String {
     format!("<ul class=\"findings\">\n{items}</ul>\n")
 }
 
-/// Returns the logical capacity of the device of a record, bytes.
+/// Returns the logical capacity of the device of a record, bytes, if it is known.
 fn logical(record: &Record) -> Option<u64> {
-    record.provenance.geometry.as_ref().map(|g| g.logical_pages * g.page_bytes).filter(|b| *b > 0)
+    Some(record.logical_bytes()).filter(|bytes| *bytes > 0)
 }
 
 fn totals(runs: &[Run]) -> String {
