@@ -501,6 +501,10 @@ def test_timing_is_fitted_as_on_the_command_line(tmp_path, monkeypatch):
     assert (tmp_path / "measured.csv").read_text().startswith("writes_per_s")
     with pytest.raises(wafer.ConfigError, match="measured: give a table, or results of fio"):
         wafer.calibrate_timing("pm9a3")
+    cancel = wafer.Cancel()
+    cancel.cancel()
+    with pytest.raises(wafer.Cancelled):
+        wafer.calibrate_timing("pm9a3", "measured.csv", cancel=cancel)
     with pytest.raises(wafer.ConfigError, match="hold_out: 2 of 2 rows leaves none to fit"):
         wafer.calibrate_timing("pm9a3", "measured.csv", hold_out=2)
 

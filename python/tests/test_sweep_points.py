@@ -71,6 +71,21 @@ def test_tables_that_vary_are_not_shared_by_points():
     assert [point.experiment["device"]["gc"]["forced_free"] for point in points] == [0.03, 0.04]
 
 
+def test_nested_tables_of_points_keep_the_other_keys_of_the_base():
+    device = {"profile": "warp", "gc": {"background_free": 0.0}}
+    for point in ({"device": {"gc": {"policy": "fifo"}}}, {"gc": {"policy": "fifo"}}, {"gc.policy": "fifo"}):
+        (made,) = read_spec(base(device=device, points=[point], seeds=1)).points()
+        assert made.experiment["device"]["gc"] == {"background_free": 0.0, "policy": "fifo"}
+    spec = read_spec(base(grid={"device": {"gc": {"policy": ["fifo", "greedy"]}}}, seeds=1))
+    assert [point.values["device.gc.policy"] for point in spec.points()] == ["fifo", "greedy"]
+
+
+def test_a_key_below_a_value_is_refused():
+    spec = base(workload={"fio": "job.fio"}, grid={"workload.fio.bs": ["4k", "8k"]}, seeds=1)
+    with pytest.raises(wafer.ConfigError, match=r"workload\.fio\.bs: fio is a value, not a table"):
+        read_spec(spec).points()
+
+
 class Greedy(wafer.Policy):
     def select_victim(self, rus):
         return rus.valid.argmin()

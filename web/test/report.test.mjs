@@ -232,7 +232,12 @@ describe("a report of two simulated runs", () => {
     assert.equal(csv[1 + free[0]].split(",")[1], "retired");
     assert.match(await page.locator("#handles tbody").innerText(), /no handle\s+the map\s+–\s+4\.90\u00a0GB/);
     assert.equal(await page.locator("#runs tbody td span[title]").first().getAttribute("title"), "the map: 4.90\u00a0GB, GC: 665\u00a0MB");
+    await page.locator("canvas.map").focus();
+    await page.keyboard.press("ArrowRight");
+    const words = () => page.locator(".units .readout").innerText();
+    assert.ok((await words()).endsWith(`erased ${units.erases[0]} times`));
     await page.locator("#selected").selectOption("1");
+    assert.ok((await words()).endsWith(`erased ${units.erases[0] + 1} times`));
     assert.equal(await page.evaluate(() => globalThis.wafer.view.panels.units.map.flashes.size), 0);
     assert.equal(await page.locator(".collected").innerText(), "");
     await done();

@@ -211,6 +211,39 @@ fn a_failed_or_refused_run_leaves_nothing() {
 }
 
 #[test]
+fn experiments_of_the_same_name_are_not_averaged() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, spare: &str, seed: u64| {
+        let (under, job) = (folder.path().join(name), std::path::absolute(JOB).unwrap());
+        std::fs::create_dir(&under).unwrap();
+        let device = std::path::absolute(DEVICE).unwrap();
+        let text = format!(
+            "volume = \"2x\"\nseed = {seed}\ndevice = {{ profile = {device:?}, overprovisioning = {spare} }}\n\
+             workload = {{ fio = {job:?} }}\n"
+        );
+        std::fs::write(under.join("run.toml"), text).unwrap();
+        under.join("run.toml").to_str().unwrap().to_owned()
+    };
+    let (small, large) = (file("small", "0.1", 0), file("large", "0.4", 0));
+    let table = |more: &[&str]| {
+        let output = wafer(&[&["run", &small, &large], more].concat());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(!table(&[]).contains("mean WAF"), "{}", table(&[]));
+    let several = table(&["--seeds", "2"]);
+    let spread = several.split_once("mean WAF").unwrap().1;
+    let rows: Vec<Vec<&str>> =
+        spread.lines().skip(1).map(|l| l.split_whitespace().collect()).collect();
+    let rows: Vec<&Vec<&str>> = rows.iter().filter(|row| row.len() == 5).collect();
+    assert_eq!(rows.len(), 2, "{several}");
+    assert!(
+        rows.iter().all(|row| row[..2] == ["run", "2"]) && rows[0][2] != rows[1][2],
+        "{several}"
+    );
+}
+
+#[test]
 fn each_failed_run_of_several_is_named() {
     let output = good(&["--precondition", "load", "--seeds", "2"]);
     assert_eq!(output.status.code(), Some(2));

@@ -111,7 +111,7 @@ pub struct TimingConfig {
     /// hosts write.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gc_host_rate: Option<Bytes>,
-    /// Bytes of metadata programmed for each byte that the host writes.
+    /// Bytes of metadata programmed for each byte of the pages that the host writes.
     #[serde(default)]
     pub metadata: f64,
     /// Power and energy.

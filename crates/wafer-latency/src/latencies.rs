@@ -16,6 +16,8 @@ pub struct Latencies {
     parts: Vec<(u64, Parts)>,
     sum: u128,
     sum_of_squares: u128,
+    least: Time,
+    most: Time,
     /// Bytes of all requests.
     pub bytes: u64,
 }
@@ -24,7 +26,8 @@ impl Default for Latencies {
     fn default() -> Self {
         // Two digits are always valid.
         let histogram = Histogram::new(2).unwrap_or_else(|_| unreachable!("two digits"));
-        Latencies { histogram, parts: Vec::new(), sum: 0, sum_of_squares: 0, bytes: 0 }
+        let (least, most) = (Time::MAX, 0);
+        Latencies { histogram, parts: Vec::new(), sum: 0, sum_of_squares: 0, least, most, bytes: 0 }
     }
 }
 
@@ -44,6 +47,7 @@ impl Latencies {
         let _ = self.histogram.record(time);
         self.sum += u128::from(time);
         self.sum_of_squares += u128::from(time) * u128::from(time);
+        (self.least, self.most) = (self.least.min(time), self.most.max(time));
         self.bytes += bytes;
         let class = class(time);
         if class >= self.parts.len() {
@@ -62,6 +66,7 @@ impl Latencies {
         let _ = self.histogram.add(&other.histogram);
         self.sum += other.sum;
         self.sum_of_squares += other.sum_of_squares;
+        (self.least, self.most) = (self.least.min(other.least), self.most.max(other.most));
         self.bytes += other.bytes;
         if self.parts.len() < other.parts.len() {
             self.parts.resize(other.parts.len(), Default::default());
@@ -94,12 +99,12 @@ impl Latencies {
 
     /// Returns the minimum latency.
     pub fn min(&self) -> Time {
-        if self.count() == 0 { 0 } else { self.histogram.min() }
+        if self.count() == 0 { 0 } else { self.least }
     }
 
     /// Returns the maximum latency.
     pub fn max(&self) -> Time {
-        self.histogram.max()
+        self.most
     }
 
     /// Returns the latency that `percent` percent of the requests do not exceed, within 1 %.

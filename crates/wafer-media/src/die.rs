@@ -94,6 +94,8 @@ pub(crate) struct DieRead {
     pub(crate) length: Time,
     /// Part of that time in which no earlier read keeps the die busy.
     pub(crate) busy: Time,
+    /// The work that yields, and by how much longer it takes than without.
+    pub(crate) prolonged: Option<(Work, Time)>,
     pub(crate) end: Time,
 }
 
@@ -126,7 +128,7 @@ impl Plane {
         let wait = start.saturating_sub(now);
         let behind = self.behind.map(|work| (work, wait)).filter(|_| wait > 0);
         let behind_reads = if behind.is_some() { 0 } else { wait };
-        DieRead { behind_reads, behind, length: end - start, busy: 0, end }
+        DieRead { behind_reads, behind, length: end - start, busy: 0, prolonged: None, end }
     }
 }
 
@@ -227,12 +229,12 @@ impl Die {
             self.followed.push_back(*plane);
         }
         let begin = now.max(plane.end);
-        let (start, behind) = self.give_way(begin, length, slices, misses);
+        let (start, behind, prolonged) = self.give_way(begin, length, slices, misses);
         let end = start + length;
         *plane = Plane { page, end, behind: behind.map(|(work, _)| work) };
         let busy = end.saturating_sub(start.max(self.reads_end));
         self.reads_end = self.reads_end.max(end);
-        DieRead { behind_reads: begin - now, behind, length, busy, end }
+        DieRead { behind_reads: begin - now, behind, length, busy, prolonged, end }
     }
 
     /// Returns a read of the page that has not ended yet, or whose page is still in the register.
@@ -254,14 +256,14 @@ impl Die {
     }
 
     /// Makes the work of the die yield to a read of `length` that could begin at `begin`. Returns when the read does
-    /// begin, and the work it waits for until then.
+    /// begin, the work it waits for until then, and the work that takes longer because it resumes.
     fn give_way(
         &mut self,
         begin: Time,
         length: Time,
         slices: &Slices,
         misses: impl FnOnce() -> u64,
-    ) -> (Time, Option<(Work, Time)>) {
+    ) -> (Time, Option<(Work, Time)>, Option<(Work, Time)>) {
         let mut before = 0;
         let at = self.queue.iter_mut().position(|queued| {
             let start = queued.from.max(before);
@@ -272,11 +274,11 @@ impl Die {
             }
             is_next
         });
-        let Some(at) = at else { return (begin, None) };
+        let Some(at) = at else { return (begin, None, None) };
         let queued = &mut self.queue[at];
         if queued.from >= begin {
             queued.from = queued.from.max(begin + length);
-            return (begin, None);
+            return (begin, None, None);
         }
         let (end, resumed) = (queued.end(), queued.from.max(queued.resumed));
         let suspended = begin <= resumed;
@@ -302,15 +304,17 @@ impl Die {
         // Work that yields to the reads before this one yields to this one, too.
         let start = begin.max(queued.gives_way);
         let read_end = start + length;
+        let resume = if start < end && !suspended { slices.resume } else { 0 };
         if start < end {
-            let resume = if suspended { 0 } else { slices.resume };
             queued.length += read_end.saturating_sub(start.max(queued.resumed)) + resume;
             queued.resumed = queued.resumed.max(read_end);
         } else if let Some(next) = self.queue.get_mut(at + 1) {
             next.from = next.from.max(read_end);
         }
         let wait = start - begin;
-        (start, Some((self.queue[at].work, wait)).filter(|_| wait > 0))
+        let work = self.queue[at].work;
+        let of = |time: Time| (time > 0).then_some((work, time));
+        (start, of(wait), of(resume))
     }
 }
 

@@ -37,7 +37,7 @@ pub(crate) struct Server {
 impl Server {
     /// Serves an arrival at `now` for `length`; returns when it is done.
     pub(crate) fn serve(&mut self, now: Time, length: Time) -> Time {
-        self.free = self.free.max(now) + length;
+        self.free = self.free.max(now).saturating_add(length);
         self.free
     }
 }

@@ -312,6 +312,19 @@ fn work_is_conserved() {
     assert!(busy < 1.001 && busy > 0.99, "{busy}");
 }
 
+/// What a program loses when it yields is time of the die, too.
+#[test]
+fn resuming_is_work() {
+    let timing = TimingConfig { dies: 1, channels: 1, resume_us: 20.0, ..timing() };
+    let mut host = Host::new(&timing);
+    host.write(0, 24);
+    host.read(110_000);
+    host.read(410_000);
+    host.finish();
+    let of = |work| host.media.counts().dies.of(work);
+    assert_eq!((of(Work::HostRead), of(Work::HostProgram)), (100_000, 960_000 + 2 * 20_000));
+}
+
 /// After a reset, the counts include the rest of the work under way.
 #[test]
 fn counts_that_begin_anew_have_the_rest_of_what_goes_on() {

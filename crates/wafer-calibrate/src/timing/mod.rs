@@ -211,7 +211,7 @@ pub fn calibrate(task: &Task, watch: Watch<'_>) -> Result<Calibration, LabError>
     }
     runs.all = runs.done + rest;
     let highest = Cost::of(&timing, work, page).highest();
-    writes_alone(&mut timing, &paced, &mut parameters);
+    writes_alone(&mut timing, &paced, &mut parameters, &mut notices);
     knee(&mut timing, highest, &paced, &mut parameters, &mut notices);
 
     if read.is_empty() {
@@ -235,18 +235,23 @@ pub fn calibrate(task: &Task, watch: Watch<'_>) -> Result<Calibration, LabError>
                 Effort::Fine => runs.mean(timing, row, FINE)?.read,
             })
         })?;
+        let mut values = fit.values.map(rounded);
+        let yields = fit.identified[1] && fit.values[1] < 0.99 * timing.program_us;
+        if timing.slice_us == 0.0 && !yields {
+            values[1] = 0.0;
+        }
         for (i, key) in reads::KEYS.into_iter().enumerate() {
             parameters.push(Parameter {
                 key,
                 before: start[i],
-                after: rounded(fit.values[i]),
+                after: values[i],
                 interval: Some((rounded(fit.intervals[i].0), rounded(fit.intervals[i].1))),
                 identified: fit.identified[i],
                 why: "what reads wait for".to_owned(),
             });
         }
         // Values that are not identified stay near the device's, because of their priors.
-        timing = reads::with(&timing, fit.values.map(rounded));
+        timing = reads::with(&timing, values);
     }
     parameters.push(Parameter::kept(
         "erase_slice_us",
@@ -475,13 +480,23 @@ fn told_by<'a>(saturated: &[&'a Row]) -> Option<&'a Row> {
 }
 
 /// Fits the time of a single write.
-fn writes_alone(timing: &mut TimingConfig, paced: &[&Row], parameters: &mut Vec<Parameter>) {
+fn writes_alone(
+    timing: &mut TimingConfig,
+    paced: &[&Row],
+    parameters: &mut Vec<Parameter>,
+    notices: &mut Vec<String>,
+) {
     let before = timing.write_overhead_us;
     let Some(alone) = writes::alone(paced.iter().copied(), timing) else {
         let why = "no row has writes at a rate below saturation, or one at a time";
         return parameters.push(Parameter::kept("write_overhead_us", before, why));
     };
-    timing.write_overhead_us = rounded(alone.max(0.1));
+    if alone < 0.1 {
+        let why = "write_iops and link_write alone take longer than the fastest measured write";
+        notices.push(format!("write_overhead_us: {why}; check them"));
+        return parameters.push(Parameter::kept("write_overhead_us", before, why));
+    }
+    timing.write_overhead_us = rounded(alone);
     parameters.push(Parameter {
         key: "write_overhead_us",
         before,
@@ -533,7 +548,7 @@ fn knee(
     // Slightly above the knee some writes already wait, and others do not yet.
     let interval = (KNEE_BELOW * quiet.unwrap_or(0.0), waiting.unwrap_or(1.0));
     let after = before.min(KNEE_BELOW * interval.1).max(quiet.unwrap_or(0.0));
-    let identified = waiting.is_some() && interval.1 - interval.0 < NARROW;
+    let identified = quiet.is_some() && waiting.is_some() && interval.1 - interval.0 < NARROW;
     timing.gc_knee = rounded(after);
     parameters.push(Parameter {
         key: "gc_knee",

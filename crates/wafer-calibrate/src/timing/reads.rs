@@ -98,7 +98,9 @@ pub(crate) fn fit(
     rows: &[&Row],
     mut run: impl FnMut(&TimingConfig, &Row, Effort) -> Result<Latency, LabError>,
 ) -> Result<Reads, LabError> {
-    let start = [timing.read_overhead_us, timing.slice_us.max(20.0).ln(), timing.missed_slices];
+    // Without slices, a read waits for a whole program.
+    let slice = if timing.slice_us > 0.0 { timing.slice_us } else { timing.program_us };
+    let start = [timing.read_overhead_us, slice.max(20.0).ln(), timing.missed_slices];
     let longest = timing.program_us.max(100.0).ln();
     let mut simulate = |point: Point, effort: Effort| -> Result<Vec<Latency>, LabError> {
         let values = [timing.read_overhead_us, point[1].exp(), point[2]];
@@ -286,6 +288,23 @@ mod tests {
         }
     }
 
+    /// A row of a drive with these waits.
+    fn row(timing: &TimingConfig, truth: [f64; 3], writes_per_s: f64) -> Row {
+        Row {
+            name: String::new(),
+            writes_per_s,
+            asked: None,
+            jobs: String::new(),
+            drive_bytes: None,
+            before: "",
+            probes: Default::default(),
+            pace: Pace::Rate,
+            write_bytes: 4096.0,
+            read: reads(&with(timing, truth), writes_per_s),
+            write: Latency::default(),
+        }
+    }
+
     #[test]
     fn known_waits_are_within_their_intervals() {
         let mut timing = load_device("pm9a3", &[]).unwrap().config.timing.unwrap();
@@ -293,20 +312,7 @@ mod tests {
         for truth in
             [[27.0, 230.0, 0.05], [41.0, 95.0, 0.12], [12.0, 300.0, 0.17], [60.0, 200.0, 0.02]]
         {
-            let row = |writes_per_s: f64| Row {
-                name: String::new(),
-                writes_per_s,
-                asked: None,
-                jobs: String::new(),
-                drive_bytes: None,
-                before: "",
-                probes: Default::default(),
-                pace: Pace::Rate,
-                write_bytes: 4096.0,
-                read: reads(&with(&timing, truth), writes_per_s),
-                write: Latency::default(),
-            };
-            let rows = [8e3, 20e3, 30e3, 40e3, 50e3, 60e3].map(row);
+            let rows = [8e3, 20e3, 30e3, 40e3, 50e3, 60e3].map(|rate| row(&timing, truth, rate));
             let all: Vec<&Row> = rows.iter().collect();
             let fit =
                 fit(&timing, &all, |timing, row, _| Ok(reads(timing, row.writes_per_s))).unwrap();
@@ -315,6 +321,17 @@ mod tests {
             }
             assert!((fit.values[0] - truth[0]).abs() < 1.5, "{truth:?}: {fit:?}");
         }
+    }
+
+    #[test]
+    fn a_slice_is_found_for_a_device_that_never_yields() {
+        let mut timing = load_device("pm9a3", &[]).unwrap().config.timing.unwrap();
+        (timing.read_overhead_us, timing.slice_us, timing.missed_slices) = (18.77, 0.0, 0.1);
+        let rows =
+            [8e3, 20e3, 30e3, 40e3, 50e3, 60e3].map(|rate| row(&timing, [20.0, 250.0, 0.1], rate));
+        let all: Vec<&Row> = rows.iter().collect();
+        let fit = fit(&timing, &all, |timing, row, _| Ok(reads(timing, row.writes_per_s))).unwrap();
+        assert!((fit.values[1] / 250.0 - 1.0).abs() < 0.15 && fit.identified[1], "{fit:?}");
     }
 
     #[test]

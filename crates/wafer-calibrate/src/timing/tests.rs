@@ -243,6 +243,52 @@ fn rows_that_contradict_each_other_are_named() {
     assert!(!slice.identified && (20.0..500.0).contains(&slice.after), "{slice:?}");
 }
 
+/// Rows that say nothing about slices leave a drive whose programs never yield as it is.
+#[test]
+fn a_drive_that_never_yields_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("never.toml");
+    let text = shipped("pm9a3").unwrap().text.replace("slice_us = 128.0", "slice_us = 0.0");
+    std::fs::write(&file, text).unwrap();
+    let mut measured = published("pm9a3-960gb");
+    measured.rows.truncate(1);
+    let median = measured.rows[0].read.percentiles[0];
+    measured.rows[0].read = Latency { percentiles: [median, None, None, None, None], mean: None };
+    measured.rows[0].writes_per_s = 1000.0;
+    let fit = calibrate(&task(file.to_str().unwrap(), measured, 0), watch()).unwrap();
+    let slice = fit.parameters.iter().find(|p| p.key == "slice_us").unwrap();
+    assert_eq!((slice.before, slice.after), (0.0, 0.0), "{fit:?}");
+}
+
+/// What the controller alone takes longer for than a measured write tells nothing of the overhead.
+#[test]
+fn an_overhead_below_zero_is_no_result() {
+    let mut timing = load_device("pm9a3", &[]).unwrap().config.timing.unwrap();
+    let row = &published("pm9a3-960gb").rows[3];
+    for (iops, identified) in [(2e6, true), (50_000.0, false)] {
+        let (mut parameters, mut notices) = (Vec::new(), Vec::new());
+        timing.write_iops = Some(iops);
+        let before = timing.write_overhead_us;
+        writes_alone(&mut timing, &[row], &mut parameters, &mut notices);
+        assert_eq!(
+            (parameters[0].identified, notices.len()),
+            (identified, usize::from(!identified))
+        );
+        assert_eq!(timing.write_overhead_us == before, !identified, "{parameters:?}");
+    }
+}
+
+/// Waits alone do not tell where they begin.
+#[test]
+fn a_knee_needs_a_quiet_row() {
+    let mut timing = load_device("pm9a3", &[]).unwrap().config.timing.unwrap();
+    let mut row = published("pm9a3-960gb").rows[3].clone();
+    row.write.percentiles[3] = Some(20_000.0);
+    let mut parameters = Vec::new();
+    knee(&mut timing, row.writes_per_s / 0.17, &[&row], &mut parameters, &mut Vec::new());
+    assert!(!parameters[0].identified && parameters[0].interval.unwrap().1 < 0.2, "{parameters:?}");
+}
+
 /// A notice names an unsaturated row whose writes wait although they did not when measured.
 #[test]
 fn writes_that_do_not_fit_are_named() {

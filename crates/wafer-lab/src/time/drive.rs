@@ -92,6 +92,13 @@ impl Slots {
     }
 }
 
+/// Why a run whose commands do not come or complete within model time fails.
+fn after_the_end() -> LabError {
+    LabError::Run(
+        "a command comes or completes after the end of model time, which is 584 years".to_owned(),
+    )
+}
+
 impl<'a> TimedRun<'a> {
     /// Prepares a run. `jobs` are the jobs that the tickets of the stream number.
     ///
@@ -183,6 +190,8 @@ impl<'a> TimedRun<'a> {
                     self.flying.push_in(fifo, done.time, self.number, slot);
                 }
                 self.done.clear();
+            } else if host == Time::MAX && self.in_flight > 0 {
+                return Err(after_the_end());
             } else if host == Time::MAX {
                 break;
             } else if flying == host {
@@ -234,8 +243,10 @@ impl<'a> TimedRun<'a> {
         pe_cycles: Option<u32>,
     ) -> Option<LifeRecord> {
         let (counters, geometry) = (self.device.counters(), self.device.geometry());
-        // Metadata wears the media, too.
-        let waf = counters.media_bytes as f64 / counters.host_bytes as f64 + timing.metadata;
+        // Metadata wears the media, too, for each page that is programmed.
+        let pages = counters.host_pages as f64 * geometry.page_bytes as f64;
+        let media = counters.media_bytes as f64 + timing.metadata * pages;
+        let waf = media / counters.host_bytes as f64;
         let (bytes, flash) = (geometry.logical_bytes(), geometry.flash_bytes());
         let drive = endurance::Drive::of_device(bytes, flash, pe_cycles);
         // Writes in later ramps are not results of a job, but they wear the drive during the run. After a search for a
@@ -270,8 +281,7 @@ impl<'a> TimedRun<'a> {
             for at in 0..self.batch.len() {
                 let time = self.batch.times.get(at).copied().unwrap_or(self.now).max(self.now);
                 if time == Time::MAX {
-                    let reason = "a command comes after the end of model time, which is 584 years";
-                    return Err(LabError::Run(reason.to_owned()));
+                    return Err(after_the_end());
                 }
                 let ticket = self.batch.tickets.get(at).copied().unwrap_or(0);
                 self.in_flight += 1;

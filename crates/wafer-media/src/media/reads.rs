@@ -170,6 +170,9 @@ impl Media {
         let (freed, read) = self.dies.read(die, now, page, length, &self.times.slices, misses);
         self.occupied -= freed;
         self.counts.dies.add(Work::HostRead, read.busy);
+        if let Some((work, time)) = read.prolonged {
+            self.counts.dies.add(work, time);
+        }
         let flight_data = &mut self.flights[flight as usize];
         flight_data.missing += 1;
         if read.end >= flight_data.last.end {

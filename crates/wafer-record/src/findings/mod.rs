@@ -30,6 +30,25 @@ pub struct Finding {
     pub text: String,
 }
 
+/// How much of what a drive relocates is for maintenance.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Maintenance {
+    /// Nothing.
+    #[default]
+    None,
+    /// A part.
+    Some,
+    /// All of it.
+    All,
+}
+
+impl Maintenance {
+    fn is_none(&self) -> bool {
+        *self == Maintenance::None
+    }
+}
+
 /// A cause of write amplification, or of its absence. Shares lie between 0 and 1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -223,9 +242,12 @@ pub enum Cause {
     BusyDies {
         /// Share of the time in which a die works.
         busy: f64,
-        /// Share of the time in which it programs or erases for garbage collection, including its reads unless `reads`
-        /// counts them.
+        /// Share of the time in which it programs or erases for garbage collection and maintenance, including their reads
+        /// unless `reads` counts them.
         gc: f64,
+        /// Whether some of that, or all, is for wear levelling, refresh and read disturb.
+        #[serde(default, skip_serializing_if = "Maintenance::is_none")]
+        maintenance: Maintenance,
         /// Share of the time in which it reads for the drive itself, if not only for garbage collection.
         #[serde(default, skip_serializing_if = "is_zero")]
         reads: f64,

@@ -1,6 +1,6 @@
 //! The sentences about causes.
 
-use super::{Beside, Cause};
+use super::{Beside, Cause, Maintenance};
 use crate::metrics::{Part, Written};
 use crate::text::{bytes, percent, power};
 use wafer_interface::Bytes;
@@ -195,8 +195,9 @@ pub(super) fn of(cause: &Cause) -> (String, String) {
                 "One in a hundred was over {p99_us:.0} µs late. This machine added the delay; the latencies do not include it."
             ),
         ),
-        Cause::BusyDies { busy, gc, reads, reads_for } => {
-            (format!("Dies are busy for {} of the time.", percent(*busy)), own(*busy, *gc, *reads, reads_for))
+        Cause::BusyDies { busy, gc, maintenance, reads, reads_for } => {
+            let own = own(*busy, (*gc, *maintenance), *reads, reads_for);
+            (format!("Dies are busy for {} of the time.", percent(*busy)), own)
         }
         Cause::SameWaf { volume } => {
             (format!("The runs have the same WAF within 1 %{}.", reached(*volume)), String::new())
@@ -205,7 +206,17 @@ pub(super) fn of(cause: &Cause) -> (String, String) {
 }
 
 /// Describes the work of dies for the drive itself.
-fn own(busy: f64, gc: f64, reads: f64, reads_for: &[Written]) -> String {
+fn own(
+    busy: f64,
+    (gc, maintenance): (f64, Maintenance),
+    reads: f64,
+    reads_for: &[Written],
+) -> String {
+    let (moving, takes) = match maintenance {
+        Maintenance::None => ("garbage collection", "takes"),
+        Maintenance::Some => ("garbage collection and maintenance", "take"),
+        Maintenance::All => ("maintenance (wear levelling, refresh, read disturb)", "takes"),
+    };
     let names: Vec<&str> = (reads_for.iter())
         .map(|what| match what {
             Written::Gc | Written::Maintenance | Written::Parity => "relocation",
@@ -216,14 +227,12 @@ fn own(busy: f64, gc: f64, reads: f64, reads_for: &[Written]) -> String {
         .collect();
     let (names, share) = (names.join(" and "), percent(reads / busy));
     if reads_for.is_empty() {
-        format!("Garbage collection takes {} of it.", percent(gc / busy))
+        format!("{} {takes} {} of it.", capitalized(moving), percent(gc / busy))
     } else if gc == 0.0 {
         format!("Reads for {names} take {share} of it.")
     } else {
         let gc = percent(gc / busy);
-        format!(
-            "Programs and erases of garbage collection take {gc} of it, reads for {names} {share}."
-        )
+        format!("Programs and erases of {moving} take {gc} of it, reads for {names} {share}.")
     }
 }
 

@@ -475,6 +475,14 @@ fn dies_are_busy_with_what_the_counters_show() {
     assert_eq!(said(map), expected);
     let empty = wafer_interface::Counters { forced_gc: 3, ..counters() };
     assert_eq!(said(empty), "Garbage collection takes 12 % of it.");
+    let kept = |pages| wafer_interface::Counters {
+        maintained_rus: 1,
+        maintained_pages: pages,
+        ..relocated()
+    };
+    assert_eq!(said(kept(4)), "Garbage collection and maintenance take 50 % of it.");
+    let all = "Maintenance (wear levelling, refresh, read disturb) takes 50 % of it.";
+    assert_eq!(said(kept(9)), all);
     let both = wafer_interface::Counters { rmw_pages: 9, ..relocated() };
     assert_eq!(
         said(both),

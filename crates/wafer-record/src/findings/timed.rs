@@ -1,6 +1,6 @@
 //! Findings about a run with a clock: what its slowest requests wait for, and what keeps the dies busy.
 
-use super::Cause;
+use super::{Cause, Maintenance};
 use crate::Summary;
 use crate::metrics::Written;
 use crate::time::{Direction, Requests, TimeRecord};
@@ -73,5 +73,11 @@ fn background(time: &TimeRecord, s: &Summary) -> Option<Cause> {
         reads_for.insert(0, Written::Gc);
     }
     let busy = 1.0 - of("idle");
-    (gc + reads >= BACKGROUND).then_some(Cause::BusyDies { busy, gc, reads, reads_for })
+    let maintenance = match (s.maintained_pages.unwrap_or(0), s.relocated_pages.unwrap_or(0)) {
+        (0, _) => Maintenance::None,
+        (maintained, all) if maintained < all => Maintenance::Some,
+        _ => Maintenance::All,
+    };
+    let cause = Cause::BusyDies { busy, gc, maintenance, reads, reads_for };
+    (gc + reads >= BACKGROUND).then_some(cause)
 }

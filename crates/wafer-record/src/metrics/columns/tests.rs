@@ -1,6 +1,8 @@
 use wafer_interface::{Counters, HandleCounters};
 
 use super::*;
+use crate::Summary;
+use crate::snapshot::DriveState;
 
 #[test]
 fn intervals_end_with_the_run() {
@@ -46,4 +48,13 @@ fn a_live_point_has_the_growth_since_the_one_before() {
     // Counters that were reset start from zero.
     let reset = Metrics::between(&at(1.0, 100, 100), &at(2.0, 10, 30));
     assert_eq!(reset.device.instantaneous, [Some(3.0)]);
+    // They may have grown beyond what they were. A drive tells by what it had counted in its life before.
+    let of_drive = |host: u64, earlier: u64| {
+        let mut snapshot = at(1.0, host, host);
+        let lifetime = Summary { host_bytes: earlier + host, ..Summary::default() };
+        snapshot.live.drive = Some(DriveState { lifetime, ..DriveState::default() });
+        snapshot
+    };
+    let since = |earlier: u64| of_drive(500, earlier).since(&of_drive(100, 0)).counters.host_bytes;
+    assert_eq!((since(0), since(100)), (400, 500));
 }
