@@ -226,7 +226,7 @@ class DeviceKeys(TypedDict, total=False):
     50 that hosts write.
     """
     timing_metadata: float
-    """Bytes of metadata programmed for each byte that the host writes."""
+    """Bytes of metadata programmed for each byte of the pages that the host writes."""
     timing_power_idle_w: float
     """Idle power, watts."""
     timing_power_die_w: float

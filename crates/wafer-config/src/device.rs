@@ -229,7 +229,23 @@ fn idle_keys(config: &DeviceConfig) -> impl Iterator<Item = (&'static str, &'sta
         ("gc.choices", "gc.policy = \"d-choices\"", policy != "d-choices"),
         ("gc.window", "gc.policy = \"windowed-greedy\"", policy != "windowed-greedy"),
     ];
-    keys.into_iter().filter(|(.., idle)| *idle).map(|(key, needed, _)| (key, needed))
+    let timing = config.timing.as_ref().map(|timing| {
+        let never_yields = timing.slice_us == 0.0 && timing.erase_slice_us == 0.0;
+        let slices = "timing.slice_us or timing.erase_slice_us";
+        let burst = timing.gc_pacing == GcPacing::Burst;
+        let no_cache = config.firmware.slc_cache.0 == 0;
+        [
+            ("timing.arbitration_burst", "timing.command_slots", timing.command_slots.is_none()),
+            ("timing.gc_knee", "timing.gc_credit", timing.gc_credit.is_none()),
+            ("timing.gc_burst", "timing.gc_pacing = \"burst\"", !burst),
+            ("timing.missed_slices", slices, never_yields),
+            ("timing.resume_us", slices, never_yields),
+            ("timing.slc_program_us", "firmware.slc_cache", no_cache),
+            ("timing.slc_read_us", "firmware.slc_cache", no_cache),
+        ]
+    });
+    let keys = keys.into_iter().chain(timing.into_iter().flatten());
+    keys.filter(|(.., idle)| *idle).map(|(key, needed, _)| (key, needed))
 }
 
 /// Reports whether overrides changed the over-provisioning by more than a tenth.

@@ -79,6 +79,15 @@ fn overrides_without_effect_are_named() {
     assert_eq!(layers(SMALL, &set).unwrap().notices, text);
     let set = ["streams=4", "gc.choices=3", "fdp=false", "gc.policy=d-choices", "groups=1"];
     assert_eq!(layers(SMALL, &set).unwrap().notices, ["groups has no effect without fdp = true"]);
+    let never = ["timing.slice_us=0", "timing.erase_slice_us=0", "timing.resume_us=2"];
+    let set = [&["timing.gc_burst=1MiB", "timing.slc_read_us=30"][..], &never].concat();
+    let set: Vec<String> = set.into_iter().map(String::from).collect();
+    let text = [
+        "timing.gc_burst has no effect without timing.gc_pacing = \"burst\"",
+        "timing.resume_us has no effect without timing.slice_us or timing.erase_slice_us",
+        "timing.slc_read_us has no effect without firmware.slc_cache",
+    ];
+    assert_eq!(load_device("pm9a3", &set).unwrap().notices, text);
 }
 
 #[test]

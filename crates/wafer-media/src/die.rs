@@ -83,19 +83,22 @@ pub(crate) struct Slices {
     pub(crate) resume: Time,
 }
 
+/// Work of a die, and a time that belongs to it.
+type WorkTime = (Work, Time);
+
 /// A read of a host on a die.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct DieRead {
     /// Wait for earlier reads.
     pub(crate) behind_reads: Time,
     /// The work that was under way, and the wait for it.
-    pub(crate) behind: Option<(Work, Time)>,
+    pub(crate) behind: Option<WorkTime>,
     /// Time to read the cells.
     pub(crate) length: Time,
     /// Part of that time in which no earlier read keeps the die busy.
     pub(crate) busy: Time,
     /// The work that yields, and by how much longer it takes than without.
-    pub(crate) prolonged: Option<(Work, Time)>,
+    pub(crate) prolonged: Option<WorkTime>,
     pub(crate) end: Time,
 }
 
@@ -263,7 +266,7 @@ impl Die {
         length: Time,
         slices: &Slices,
         misses: impl FnOnce() -> u64,
-    ) -> (Time, Option<(Work, Time)>, Option<(Work, Time)>) {
+    ) -> (Time, Option<WorkTime>, Option<WorkTime>) {
         let mut before = 0;
         let at = self.queue.iter_mut().position(|queued| {
             let start = queued.from.max(before);

@@ -69,6 +69,8 @@ pub(super) struct Die {
     misses: u64,
     /// Time spent reading for hosts.
     pub(super) read_time: Time,
+    /// Work that has resumed, and the time that this took.
+    pub(super) resumed: Vec<(Work, Time)>,
 }
 
 impl Die {
@@ -84,6 +86,7 @@ impl Die {
             suspended: None,
             misses: 0,
             read_time: 0,
+            resumed: Vec::new(),
         }
     }
 
@@ -175,6 +178,7 @@ impl Die {
                 return;
             }
             self.suspended = Some((job, until - now + resume));
+            self.resumed.push((job.work, resume));
             self.doing = Doing::Nothing;
         }
         if let Doing::Work { .. } = self.doing {

@@ -182,6 +182,9 @@ pub(crate) fn simulate(
     while drive.step() {}
     let read_times = drive.dies.iter().map(|die| die.read_time);
     drive.counts.dies.0[Work::HostRead as usize] = read_times.sum();
+    for (work, time) in drive.dies.iter().flat_map(|die| &die.resumed) {
+        drive.counts.dies.0[*work as usize] += time;
+    }
     (drive.done, drive.counts)
 }
 
