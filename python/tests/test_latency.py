@@ -26,6 +26,13 @@ def timed_device():
     return wafer.Device("pm9a3", capacity="1GiB", reclaim_unit_size="4MiB", overprovisioning=0.3)
 
 
+def test_a_keyword_overrides_whether_an_experiment_has_a_clock():
+    device = {"profile": "pm9a3", "capacity": "1GiB", "reclaim_unit.size": "4MiB", "overprovisioning": 0.3}
+    table = {"device": device, "workload": {"fio_text": TIMED_JOBS}, "time": True, "volume": "1MiB"}
+    assert wafer.run(wafer.experiment(table)).time is not None
+    assert wafer.run(wafer.experiment(table, time=False)).time is None
+
+
 def test_a_run_with_a_clock_has_latencies():
     job = wafer.fio_text(TIMED_JOBS)
     result = wafer.run(timed_device(), job, time=True, precondition="sequential+steady")

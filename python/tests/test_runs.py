@@ -232,20 +232,10 @@ def test_files_have_no_characters_that_act_on_a_terminal(small, tmp_path):
     assert wafer.Result.from_json(tmp_path / "r.json").name == result.name
 
 
-def test_keywords_override_whether_a_file_has_a_clock():
-    table = {"device": "pm9a3", "workload": {"fio_text": RANDOM_JOB}, "time": True, "name": "a/b"}
-    assert wafer.experiment(table, volume="1MiB").time is True
-    off = wafer.experiment(table, volume="1MiB", time=False)
-    assert off.time is False
-    assert off.name == "a-b"
-
-
-def test_notes_on_a_workload_are_warnings(small, tmp_path):
-    rows = "".join(f"{i},W,{4096 * i},4096,{1_000_000 + i}\n" for i in range(100))
-    (tmp_path / "t.csv").write_text(rows.replace("0,W", "1,W"))
-    trace = wafer.trace(tmp_path / "t.csv", format="alibaba", placement="1: volume=nobody; 0")
-    with pytest.warns(UserWarning, match="no volume matches `nobody`"):
-        wafer.run(small, trace, volume="1MiB")
+def test_a_slash_in_a_name_is_not_a_folder(tmp_path):
+    (tmp_path / "job.fio").write_text(RANDOM_JOB)
+    table = {"device": "warp", "workload": {"fio": "job.fio"}, "name": "4k/random"}
+    assert wafer.experiment(table, folder=tmp_path).name == "4k-random"
 
 
 def test_a_run_is_cancelled_from_another_thread(small, job):

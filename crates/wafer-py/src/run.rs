@@ -97,14 +97,13 @@ pub(crate) fn run(
             let checked = inner.check()?;
             let steady = cache.as_ref().map(|cache| cache as &dyn SteadyStates);
             let control = Control { cancel: &pending.stop, progress: &report, watch: None, steady };
-            let record = match policy {
+            match policy {
                 None => wafer_lab::run(&checked.experiment, control),
                 Some((name, policy)) => {
                     let policy = Box::new(policy);
                     wafer_lab::run_with_policy(&checked.experiment, &name, policy, control)
                 }
-            };
-            Ok((record?, checked.notices))
+            }
         }
     };
     let outcome = watched(py, run, outside.as_deref(), &pending)?;
@@ -117,13 +116,14 @@ pub(crate) fn run(
         PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 2)
     };
     not_kept.lock().unwrap_or_else(PoisonError::into_inner).drain(..).try_for_each(warn)?;
-    let (record, notices) = outcome.map_err(|error| match error {
+    let record = outcome.map_err(|error| match error {
         LabError::Cancelled => raise(py, "Cancelled", "the run was cancelled"),
         error => of_lab(py, &error),
     })?;
     if numbers.is_none() {
-        let ends = wafer_lab::warnings(&record).into_iter().chain(wafer_lab::early_end(&record));
-        notices.into_iter().chain(ends).try_for_each(warn)?;
+        let mut texts =
+            wafer_lab::warnings(&record).into_iter().chain(wafer_lab::early_end(&record));
+        texts.try_for_each(warn)?;
     }
     let text = py.detach(|| match numbers {
         Some(numbers) => serde_json::to_string(&record.brief(numbers)),

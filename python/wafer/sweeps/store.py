@@ -57,7 +57,7 @@ class Store:
                 (folder / name).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise ConfigError(f"{folder}: cannot be used: {error.strerror}") from None
-        # Incomplete files of a killed process. Newer ones may belong to another sweep of the folder that still runs.
+        # Incomplete files of a killed process. Newer ones may be those of another sweep of the folder.
         for name in ("records", "failures"):
             for left in (folder / name).glob(".*.tmp"):
                 with contextlib.suppress(FileNotFoundError):
