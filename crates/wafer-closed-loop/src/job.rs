@@ -33,7 +33,7 @@ pub(crate) struct RunningJob {
     found_ticket: u64,
     /// When the job begins, until that has been reported.
     begins: Option<u64>,
-    /// When its `ramp_time` is over, and whether it still has to be told.
+    /// When its `ramp_time` is over, and whether the counts have yet to begin anew because of that.
     ramped: u64,
     is_ramping: bool,
     last: u64,

@@ -308,7 +308,7 @@ fn spec(job: &Job<'_>, instance: u32, phase: u32, target: &Target) -> Result<Job
 
 /// Returns the bytes after which a pass over the region ends, if fio counts them. `is_aligned`: by the smallest block.
 fn pass_bytes(s: &Settings, size: u64, io_size: u64, is_aligned: bool) -> Option<u64> {
-    // Without an engine, fio uses one that does not.
+    // fio's default engine does not count them.
     let counts = s.engine == Engine::Asynchronous
         && s.origin("ioengine").is_some()
         && s.submission == Submission::Inline

@@ -1,8 +1,7 @@
 //! The rates of a job in each direction, by fio's rules (`__setup_rate`, `usec_for_io` and `rate_ddir`).
 //!
 //! A rate counts from the start of the job, or from the end of its `ramp_time`, so a job that has fallen behind catches
-//! up. A mixed job whose next command
-//! would be too early issues one of the other direction instead, if that one is due.
+//! up. A mixed job whose next command would be too early issues one of the other direction instead, if that one is due.
 
 use wafer_random::Rng;
 

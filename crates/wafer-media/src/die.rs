@@ -83,7 +83,7 @@ pub(crate) struct Slices {
     pub(crate) resume: Time,
 }
 
-/// Work of a die, and a time that belongs to it.
+/// A kind of work of a die, and its time.
 type WorkTime = (Work, Time);
 
 /// A read of a host on a die.
@@ -97,7 +97,7 @@ pub(crate) struct DieRead {
     pub(crate) length: Time,
     /// Part of that time in which no earlier read keeps the die busy.
     pub(crate) busy: Time,
-    /// The work that yields, and by how much longer it takes than without.
+    /// The work that yields, and the extra time that it takes because of that.
     pub(crate) prolonged: Option<WorkTime>,
     pub(crate) end: Time,
 }

@@ -260,7 +260,7 @@ fn a_drive_that_never_yields_is_kept() {
     assert_eq!((slice.before, slice.after), (0.0, 0.0), "{fit:?}");
 }
 
-/// What the controller alone takes longer for than a measured write tells nothing of the overhead.
+/// If the controller alone takes longer than a measured write, the overhead is unknown.
 #[test]
 fn an_overhead_below_zero_is_no_result() {
     let mut timing = load_device("pm9a3", &[]).unwrap().config.timing.unwrap();
@@ -278,7 +278,7 @@ fn an_overhead_below_zero_is_no_result() {
     }
 }
 
-/// Waits alone do not tell where they begin.
+/// Without a row whose writes do not wait, the knee is unknown.
 #[test]
 fn a_knee_needs_a_quiet_row() {
     let mut timing = load_device("pm9a3", &[]).unwrap().config.timing.unwrap();

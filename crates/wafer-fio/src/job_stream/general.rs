@@ -137,7 +137,8 @@ impl State {
         }
         let gap = self.position.gap;
         let last = match *last {
-            // fio begins backwards at the end of the region if `offset` is not 0, but takes that away once too often.
+            // With an `offset`, fio starts a backward pass at the end of the region, but subtracts the offset once too
+            // often.
             0 if gap < 0 && self.spec.offset > 0 => self.spec.size.wrapping_sub(self.spec.offset),
             last => last,
         };

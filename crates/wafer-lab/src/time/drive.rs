@@ -92,7 +92,7 @@ impl Slots {
     }
 }
 
-/// Why a run whose commands do not come or complete within model time fails.
+/// Returns the error of a run whose commands come or complete after the end of model time.
 fn after_the_end() -> LabError {
     LabError::Run(
         "a command comes or completes after the end of model time, which is 584 years".to_owned(),

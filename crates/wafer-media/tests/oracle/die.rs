@@ -69,7 +69,7 @@ pub(super) struct Die {
     misses: u64,
     /// Time spent reading for hosts.
     pub(super) read_time: Time,
-    /// Work that has resumed, and the time that this took.
+    /// The work that was resumed, and the extra time that it took.
     pub(super) resumed: Vec<(Work, Time)>,
 }
 

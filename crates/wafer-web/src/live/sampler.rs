@@ -173,7 +173,7 @@ impl History {
         self.before = std::mem::replace(&mut self.newest, snapshot);
         let point = Self::point(&self.newest);
         if let Some(last) = self.points.last_mut().filter(|last| last.seconds == point.seconds) {
-            // Between two points of one moment there is no rate.
+            // Two points at the same time would have no rate between them.
             *last = point;
             return;
         }

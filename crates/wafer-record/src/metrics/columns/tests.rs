@@ -48,7 +48,7 @@ fn a_live_point_has_the_growth_since_the_one_before() {
     // Counters that were reset start from zero.
     let reset = Metrics::between(&at(1.0, 100, 100), &at(2.0, 10, 30));
     assert_eq!(reset.device.instantaneous, [Some(3.0)]);
-    // They may have grown beyond what they were. A drive tells by what it had counted in its life before.
+    // After a reset, counters may exceed their earlier values; those of a drive's life reveal it.
     let of_drive = |host: u64, earlier: u64| {
         let mut snapshot = at(1.0, host, host);
         let lifetime = Summary { host_bytes: earlier + host, ..Summary::default() };
