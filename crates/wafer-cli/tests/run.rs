@@ -244,6 +244,19 @@ fn experiments_of_the_same_name_are_not_averaged() {
 }
 
 #[test]
+fn advice_on_an_experiment_has_its_pace() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("paced.toml");
+    let [device, job] = [DEVICE, JOB].map(|path| std::path::absolute(path).unwrap());
+    let text =
+        format!("device = {device:?}\nworkload = {{ fio = {job:?} }}\npace = \"ghost=0.5\"\n");
+    std::fs::write(&file, text).unwrap();
+    let output = wafer(&["advise", "--experiment", file.to_str().unwrap()]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(2) && said.contains("ghost"), "{said}");
+}
+
+#[test]
 fn each_failed_run_of_several_is_named() {
     let output = good(&["--precondition", "load", "--seeds", "2"]);
     assert_eq!(output.status.code(), Some(2));

@@ -148,6 +148,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_least_and_the_greatest_are_exact() {
+        let mut all = Latencies::default();
+        assert_eq!((all.min(), all.max()), (0, 0));
+        for time in [1_234_567, 7_654_321, 5_000_001] {
+            let mut one = Latencies::default();
+            one.add(time, 4096, &Parts::default());
+            assert_eq!((one.min(), one.max()), (time, time));
+            all.merge(&one);
+        }
+        assert_eq!((all.min(), all.max()), (1_234_567, 7_654_321));
+    }
+
+    #[test]
     fn classes_are_in_order_and_eight_for_a_power_of_two() {
         let mut before = 0;
         for time in 0..100_000 {

@@ -241,7 +241,7 @@ fn what_it_cannot_do_it_refuses() {
     for kept in [BLOCK_ERASE.with_ndas(true), BLOCK_ERASE.with_emvs(true)] {
         assert_eq!(bench.sanitize(kept), Err(Status::INVALID_FIELD), "{kept:?}");
     }
-    bench.sanitize(EXIT).unwrap();
+    bench.sanitize(EXIT.with_ndas(true)).unwrap();
     let protect = sqe(AdminOpcode::SET_FEATURES, Fid::WRITE_PROTECTION.0.into(), 1);
     bench.admin(&Sqe { nsid: 1.into(), ..protect }).unwrap();
     assert_eq!(bench.sanitize(BLOCK_ERASE), Err(Status::NAMESPACE_WRITE_PROTECTED));

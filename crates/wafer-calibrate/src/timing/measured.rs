@@ -94,7 +94,7 @@ pub struct Row {
 
 impl Row {
     /// Returns a row of SSD-iq's latency run at `rate` writes per second, without figures.
-    fn at(rate: f64) -> Self {
+    pub(crate) fn at(rate: f64) -> Self {
         Row {
             name: format!("{rate}"),
             writes_per_s: rate,

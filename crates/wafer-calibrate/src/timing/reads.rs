@@ -265,7 +265,6 @@ mod tests {
     use wafer_config::load_device;
 
     use super::*;
-    use crate::timing::measured::Pace;
 
     /// Reads of a die that programs for a share of the time: they wait for the rest of a slice, and for another slice
     /// at each missed point.
@@ -290,19 +289,7 @@ mod tests {
 
     /// A row of a drive with these waits.
     fn row(timing: &TimingConfig, truth: [f64; 3], writes_per_s: f64) -> Row {
-        Row {
-            name: String::new(),
-            writes_per_s,
-            asked: None,
-            jobs: String::new(),
-            drive_bytes: None,
-            before: "",
-            probes: Default::default(),
-            pace: Pace::Rate,
-            write_bytes: 4096.0,
-            read: reads(&with(timing, truth), writes_per_s),
-            write: Latency::default(),
-        }
+        Row { read: reads(&with(timing, truth), writes_per_s), ..Row::at(writes_per_s) }
     }
 
     #[test]

@@ -177,23 +177,12 @@ pub(crate) fn alone<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::timing::measured::{Latency, RANDOM};
+    use crate::timing::measured::Latency;
 
     fn row(pace: Pace, writes_per_s: f64, write_bytes: f64, us: f64, tail: f64) -> Row {
         let percentiles = [Some(us), None, None, Some(tail), None];
-        Row {
-            name: String::new(),
-            writes_per_s,
-            asked: None,
-            jobs: String::new(),
-            drive_bytes: None,
-            before: RANDOM,
-            probes: Default::default(),
-            pace,
-            write_bytes,
-            read: Latency::default(),
-            write: Latency { mean: None, percentiles },
-        }
+        let write = Latency { mean: None, percentiles };
+        Row { asked: None, pace, write_bytes, write, ..Row::at(writes_per_s) }
     }
 
     #[test]

@@ -16,15 +16,15 @@ const BLOCK_ERASE: u8 = 2;
 impl AdminCommand<'_> for Sanitize {
     fn parse(sqe: &Sqe, _data: &[u8]) -> Result<Self, Failure> {
         let cdw10 = SanitizeCdw10::of(sqe);
-        // Blocks cannot stay allocated, and there is no media verification.
-        if cdw10.ndas() {
-            return Err(SanitizeCdw10::new().with_ndas(true).location().into());
-        }
-        if cdw10.emvs() {
-            return Err(SanitizeCdw10::new().with_emvs(true).location().into());
-        }
         match cdw10.sanact() {
             EXIT_FAILURE_MODE => Ok(Sanitize::ExitFailureMode),
+            // Blocks cannot stay allocated, and there is no media verification.
+            BLOCK_ERASE if cdw10.ndas() => {
+                Err(SanitizeCdw10::new().with_ndas(true).location().into())
+            }
+            BLOCK_ERASE if cdw10.emvs() => {
+                Err(SanitizeCdw10::new().with_emvs(true).location().into())
+            }
             BLOCK_ERASE => Ok(Sanitize::BlockErase { cdw10: sqe.cdw10.get() }),
             _ => Err(SanitizeCdw10::new().with_sanact(1).location().into()),
         }
