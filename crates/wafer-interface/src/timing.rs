@@ -323,15 +323,25 @@ impl TimingConfig {
         share("timing.missed_slices", self.missed_slices, 0.99)?;
         share("timing.metadata", self.metadata, 1.0)?;
         share("timing.gc_knee", self.gc_knee, 1.0)?;
-        let rates = [
-            ("timing.channel_rate", self.channel_rate.0 as f64),
-            ("timing.link_read", self.link_read.0 as f64),
-            ("timing.link_write", self.link_write.0 as f64),
-            ("timing.read_iops", self.read_iops.unwrap_or(1.0)),
-            ("timing.write_iops", self.write_iops.unwrap_or(1.0)),
-            ("timing.gc_host_rate", self.gc_host_rate.map_or(1.0, |r| r.0 as f64)),
+        // Slower ones reach the end of model time.
+        let bytes = [
+            ("timing.channel_rate", Some(self.channel_rate)),
+            ("timing.link_read", Some(self.link_read)),
+            ("timing.link_write", Some(self.link_write)),
+            ("timing.gc_host_rate", self.gc_host_rate),
         ];
-        rates.into_iter().try_for_each(|(key, rate)| positive(key, rate > 0.0))?;
+        for (key, rate) in bytes {
+            if rate.is_some_and(|rate| rate.0 < 1000) {
+                return Err((key, "must be at least 1 kB (per second)".to_owned()));
+            }
+        }
+        let commands =
+            [("timing.read_iops", self.read_iops), ("timing.write_iops", self.write_iops)];
+        for (key, rate) in commands {
+            if rate.is_some_and(|rate| !(1.0..=1e12).contains(&rate)) {
+                return Err((key, "must be from 1 to 1e12 (per second)".to_owned()));
+            }
+        }
         for (key, value) in [
             ("timing.power.idle_w", self.power.idle_w),
             ("timing.power.die_w", self.power.die_w),

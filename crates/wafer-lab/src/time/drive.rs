@@ -92,13 +92,6 @@ impl Slots {
     }
 }
 
-/// Returns the error of a run whose commands come or complete after the end of model time.
-fn after_the_end() -> LabError {
-    LabError::Run(
-        "a command comes or completes after the end of model time, which is 584 years".to_owned(),
-    )
-}
-
 impl<'a> TimedRun<'a> {
     /// Prepares a run. `jobs` are the jobs that the tickets of the stream number.
     ///
@@ -190,8 +183,6 @@ impl<'a> TimedRun<'a> {
                     self.flying.push_in(fifo, done.time, self.number, slot);
                 }
                 self.done.clear();
-            } else if host == Time::MAX && self.in_flight > 0 {
-                return Err(after_the_end());
             } else if host == Time::MAX {
                 break;
             } else if flying == host {
@@ -281,7 +272,8 @@ impl<'a> TimedRun<'a> {
             for at in 0..self.batch.len() {
                 let time = self.batch.times.get(at).copied().unwrap_or(self.now).max(self.now);
                 if time == Time::MAX {
-                    return Err(after_the_end());
+                    let reason = "a command comes after the end of model time, which is 584 years";
+                    return Err(LabError::Run(reason.to_owned()));
                 }
                 let ticket = self.batch.tickets.get(at).copied().unwrap_or(0);
                 self.in_flight += 1;

@@ -392,14 +392,6 @@ fn life_follows_the_rate_the_waf_and_the_cycles() {
 }
 
 #[test]
-fn commands_that_cannot_complete_are_an_error() {
-    let set = vec!["timing.read_iops=1e-11".to_owned()];
-    let jobs = "[r]\nrw=randread\nbs=4k\nnumber_ios=2\nsize=1m\n";
-    let failed = crate::run(&experiment(jobs, &Options { set, ..filled() }), Control::unattended());
-    assert!(failed.unwrap_err().to_string().contains("the end of model time"));
-}
-
-#[test]
 fn what_is_written_in_a_later_ramp_wears_the_drive_too() {
     let writer = "
 [writer]
